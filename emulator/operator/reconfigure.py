@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.nodes import updated as updated_nodes
 from emulator.config.slurm.partitions import updated
 from emulator.operator.update import Fields
 from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty
@@ -31,7 +32,9 @@ POWER_STATES = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
 """States to which nodes can be updated."""
 FEATURES = ("features", "availablefeatures", "activefeatures")
 """Names of one thing: without a plugin for features of nodes all that are available are active."""
-OF_A_NODE = ("state", "weight", *FEATURES)
+FACTS = {"weight": "Weight", **dict.fromkeys(FEATURES, "Features")}
+"""Keys of a node's line in slurm.conf that can be updated, by field."""
+OF_A_NODE = ("state", *FACTS)
 """What can be updated of a node, by field."""
 WORDS = ("reason", "comment", "extra")
 """Fields of a node that are words for people."""
@@ -62,10 +65,23 @@ def update_nodes(fields: Fields, controller: Controller) -> None:
     if missing:
         raise InputError(f"there is no node {missing[0]!r}")
     nodes = [index[name] for name in names]
+    state = fields["state"].upper() if "state" in fields else ""
     if "state" in fields:
-        _set_state(fields["state"].upper(), nodes, fields.get("reason", "operator"), controller)
-    if fields.keys() & {"weight", *FEATURES}:
-        _set_facts(fields, nodes, controller)
+        _check_state(state, controller)
+    conf = _with_facts(fields, nodes, controller)
+    if "state" in fields:
+        _set_state(state, nodes, fields.get("reason", "operator"), controller)
+    if fields.keys() & FACTS.keys():
+        _reconfigure(conf, controller)
+
+
+def _check_state(state: str, controller: Controller) -> None:
+    """Refuse a state that is not known, or that a cluster without power saving has not."""
+    known = ("DOWN", *STATES, *BACK, *POWER_STATES)
+    if state not in known:
+        raise InputError(f"State={state}: the emulator knows {', '.join(known)}")
+    if state in POWER_STATES and controller.power is None:
+        raise InputError(f"State={state}: the slurm.conf has no power saving")
 
 
 def _set_state(state: str, nodes: Sequence[int], reason: str, controller: Controller) -> None:
@@ -73,12 +89,7 @@ def _set_state(state: str, nodes: Sequence[int], reason: str, controller: Contro
 
     UNDRAIN leaves those down that are. POWER_* power them down or up.
     """
-    known = ("DOWN", *STATES, *BACK, *POWER_STATES)
-    if state not in known:
-        raise InputError(f"State={state}: the emulator knows {', '.join(known)}")
-    if state in POWER_STATES:
-        if controller.power is None:
-            raise InputError(f"State={state}: the slurm.conf has no power saving")
+    if controller.power is not None and state in POWER_STATES:
         controller.power.ask(nodes, state)
     elif state in BACK:
         # What is down stays so where only draining is to end.
@@ -91,20 +102,18 @@ def _set_state(state: str, nodes: Sequence[int], reason: str, controller: Contro
         controller.node_states.set(nodes, STATES[state], reason)
 
 
-def _set_facts(fields: Fields, nodes: Sequence[int], controller: Controller) -> None:
-    """Give nodes another weight, or other features."""
+def _with_facts(fields: Fields, nodes: Sequence[int], controller: Controller) -> SlurmConf:
+    """The configuration in which nodes have another weight, or other features, as far as they are stated."""
     if controller.power is not None and "weight" in fields:
         raise InputError("Weight: with power saving the emulator weighs nodes by whether they are powered up")
     conf = controller.cluster.conf
-    changed = list(conf.nodes)
-    for node in nodes:
-        one = changed[node]
-        stated = [tuple(filter(None, fields[key].split(","))) for key in FEATURES if key in fields]
-        if len(set(stated)) > 1 or ("activefeatures" in fields and len(stated) == 1 and stated[0] != one.features):
-            raise InputError("ActiveFeatures: in the emulator all features that are available are active")
-        features = stated[0] if stated else one.features
-        changed[node] = replace(one, features=features, weight=int(fields.get("weight", one.weight)))
-    _reconfigure(replace(conf, nodes=tuple(changed)), controller)
+    features = {key: fields[key] for key in FEATURES if key in fields}
+    stated = {FACTS[key]: value for key, value in fields.items() if key in FACTS}
+    changed = dict(zip(nodes, updated_nodes([conf.nodes[node] for node in nodes], stated), strict=True))
+    others = any(one.features != conf.nodes[node].features for node, one in changed.items())
+    if len(set(features.values())) > 1 or (features.keys() == {"activefeatures"} and others):
+        raise InputError("ActiveFeatures: in the emulator all features that are available are active")
+    return replace(conf, nodes=tuple(changed.get(node, one) for node, one in enumerate(conf.nodes)))
 
 
 def update_partition(fields: Fields, controller: Controller) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emulator.config.slurm import duration
 from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.hostlist import MOST_NAMES, expand
+from emulator.config.slurm.lines import Pair
 from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import DownNodes, GresCount, Node, NodeSet
 from emulator.config.slurm.records import DOWN_NODES, NODE, NODE_SET
 from emulator.config.slurm.roster import Roster, listed
-from emulator.config.slurm.settings import Settings
+from emulator.config.slurm.settings import Settings, latest, read_pairs
 
 _PARTS = ("CPUs", "Boards", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
 _NOT_CONSUMED = "no_consume"
@@ -65,6 +66,30 @@ def _names(expression: str, location: Location, findings: Findings) -> list[str]
         findings.problem(location, f"NodeName={expression!r} names no node; ALL means those of all other lines")
         return []
     return names
+
+
+def updated(nodes: Iterable[Node], stated: Mapping[str, str]) -> list[Node]:
+    """Nodes of which an operator has stated the weight or the features again.
+
+    Args:
+        nodes: as they were.
+        stated: values of Weight and Features.
+
+    Raises:
+        InputError: a value that cannot be understood.
+    """
+    findings = Findings()
+    pairs = [Pair(key, value, Location("scontrol", 0)) for key, value in stated.items()]
+    new = Settings(NODE, latest(read_pairs(pairs, NODE, findings), findings))
+    findings.check()
+    return [
+        replace(
+            node,
+            weight=new.count("Weight") if "Weight" in new else node.weight,
+            features=new.words("Features") if "Features" in new else node.features,
+        )
+        for node in nodes
+    ]
 
 
 def _nodes_of_line(names: Sequence[str], location: Location, settings: Settings, findings: Findings) -> list[Node]:

@@ -105,6 +105,9 @@ def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
         ("PartitionName=r Nodes=n1", "has a MaxCPUsPerNode"),
         ("NodeName=n1 Gres=gpu:2", "of a node the emulator can update State, Weight and AvailableFeatures, not 'gres'"),
         ("NodeName=n1 Reason=why", "not 'nothing'"),
+        ("NodeName=n1 Weight=-1", "Weight"),
+        ("NodeName=n1 State=DOWN Weight=heavy", "Weight"),
+        ("NodeName=n1 Weight=3 State=TIRED", "State=TIRED"),
         ("NodeName=n1 ActiveFeatures=old", "all features that are available are active"),
     ],
 )
@@ -113,6 +116,7 @@ def test_what_cannot_be_changed_is_named(command: str, words: str) -> None:
     controller = Controller(conf, [], [(1.0, partial(scontrol, f"scontrol update {command}"))])
     controller.run(5)
     assert words in controller.refused[0][1]
+    assert (controller.cluster.conf, controller.cluster.admin_states) == (conf, {})
 
 
 def test_a_partition_that_is_left_without_nodes_is_named(caplog: pytest.LogCaptureFixture) -> None:
