@@ -463,15 +463,18 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
     Slurm looks at partitions as they were named, and gives the first refusal of ALL, the last one of ANY; it looks at
-    memory later.
+    memory later, and not at ``--time-min``.
     """
     enforce = cluster.parameters.enforce_part_limits
     if enforce not in ("ALL", "YES", "ANY"):
         return
-    reasons = [partition_reason(job, partition) for partition in partitions]
+    reasons = [partition_reason(job, partition, least=False) for partition in partitions]
     exceeded = [reason for reason in reasons if reason in REFUSALS]
     if not exceeded or (enforce == "ANY" and len(exceeded) < len(reasons)):
         return
-    bounds = [_bound(job, one) if why == TOO_MUCH_MEMORY else why for one, why in zip(partitions, reasons, strict=True)]
+    bounds = [
+        _bound(job, one, least=False) if why == TOO_MUCH_MEMORY else why
+        for one, why in zip(partitions, reasons, strict=True)
+    ]
     told = [bound for bound in bounds if bound in REFUSALS] or [TOO_MUCH_MEMORY]
     raise RejectedError(REFUSALS[told[-1 if enforce == "ANY" else 0]])

@@ -99,6 +99,14 @@ def test_more_memory_on_a_node_than_there_may_be_waits_for_ever_or_is_refused():
     assert not refusal("-n1 -c2 -t1 --mem-per-cpu=1501", lines="EnforcePartLimits=ALL\nMaxMemPerNode=3002")
 
 
+def test_a_limit_beyond_maxtime_is_refused_whatever_time_min_says() -> None:
+    words = "-n1 -t12 --time-min=6"
+    assert not refusal(words, partition="MaxTime=10")
+    for enforced in ("ALL", "ANY"):
+        told = refusal(words, lines=f"EnforcePartLimits={enforced}", partition="MaxTime=10")
+        assert told == "Requested time limit is invalid (missing or exceeds some limit)"
+
+
 def test_gpus_bring_cpus_and_memory():
     defaults = {"partition": "DefCpuPerGPU=2 DefMemPerGPU=1000"}
     assert had("-t1 -N1 --gres=gpu:2", **defaults) == ((4,), (2000,))
