@@ -90,7 +90,7 @@ def resume(job: Job, controller: Controller) -> None:
 
 
 def change(job: Job, options: BatchOptions, controller: Controller) -> None:
-    """Let a waiting job ask for something else.
+    """Let a waiting job ask for something else; its priority is worked out at the end of the update.
 
     Raises:
         InputError: it does not wait, or would be refused.
@@ -119,8 +119,6 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     controller.policies.changed(job)
     if options.partitions != before.partitions:
         job.priorities = EMPTY
-    if not (job.on_hold or job.fixed_priority):
-        controller.policies.set_priorities([job])
 
 
 def _change_account(job: Job, changed: Job, controller: Controller) -> None:

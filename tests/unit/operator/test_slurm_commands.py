@@ -477,3 +477,14 @@ def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptu
     assert caplog.messages == [
         "reservation r: DAILY: no effect here; known are FLEX, IGNORE_JOBS, MAINT, PART_NODES, REPLACE"
     ]
+
+
+def test_an_update_of_a_job_works_out_its_priority_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = run(["-N 4 -t 2 --exclusive", "-n 1 -t 9"], [], until=5)
+    worked_out: list[list[int]] = []
+    monkeypatch.setattr(
+        controller.policies, "set_priorities", lambda jobs, new=False: worked_out.append([job.id for job in jobs])
+    )
+    scontrol("update JobId=2 NumNodes=2 Partition=hi Features=old", controller)
+    assert worked_out == [[2]]
+    assert controller.cluster.jobs[2].options.partitions == ("hi",)
