@@ -47,6 +47,15 @@ log = logging.getLogger(__name__)
 Some = TypeVar("Some")
 FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAINT", "PART_NODES", "REPLACE"})
 """Flags of reservations that have an effect."""
+LISTS = ("Users", "Accounts", "Flags")
+"""Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
+OF_A_RESERVATION = (
+    *("ReservationName", "StartTime", "EndTime", "Duration", "Nodes", "PartitionName", "Partition"),
+    *LISTS,
+)
+"""What can be updated of a reservation."""
+OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "NodeCnt", "Licenses")
+"""What can be stated of one that is made."""
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
 Action = Callable[[list[str], "Controller"], None]
@@ -379,15 +388,9 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
-    fields = _fields(words)
+    fields = _known(_fields(words), OF_A_NEW_RESERVATION)
     start = _time("StartTime", fields.get("starttime", "now"), controller)
     end = _end(fields, start, controller, float("inf"))
-    flags = frozenset(word.upper() for word in _words(fields.get("flags", "")))
-    if "SPEC_NODES" in flags:
-        raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
-    if unknown := sorted(flags - FLAGS):
-        called = fields.get("reservationname", "without a name")
-        log.warning(f"reservation {called}: {', '.join(unknown)}: no effect here; known are {', '.join(sorted(FLAGS))}")
     controller.reservations.create(
         fields.get("reservationname", ""),
         start,
@@ -397,7 +400,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         partition=_partition_of(fields, controller),
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
-        flags=flags,
+        flags=_flags(fields),
         licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
     controller.passes.reserved(start, end)
@@ -412,15 +415,38 @@ def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
 
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
-    fields = _fields(words)
+    """Change what a command states of a reservation, once all of it is read; flags are added with ``=``, too."""
+    fields = _known(_fields(words), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
     nodes = _nodes(fields, controller)
-    one.start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
-    one.end = _end(fields, one.start, controller, one.end)
+    start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
+    end = _end(fields, start, controller, one.end)
+    flags = one.flags | _flags(fields) | _flags(fields, "flags+")
+    one.flags = flags - _flags(fields, "flags-")
+    one.start, one.end = start, end
     one.nodes = one.nodes if nodes is None else nodes
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.passes.reserved(one.start, one.end)
+
+
+def _known(fields: Fields, names: Sequence[str], lists: Sequence[str] = ()) -> Fields:
+    """The fields of a reservation, if they are of these names, or add to one of these lists or take from it."""
+    known = [name.lower() for name in names] + [f"{name.lower()}{sign}" for name in lists for sign in "+-"]
+    if unknown := [key or value for key, value in fields.items() if key not in known]:
+        raise InputError(f"of a reservation the emulator takes {', '.join(names)} here, not {unknown[0]!r}")
+    return fields
+
+
+def _flags(fields: Fields, key: str = "flags") -> frozenset[str]:
+    """Flags of a reservation; those without effect are named."""
+    flags = frozenset(word.upper() for word in _words(fields.get(key, "")))
+    if "SPEC_NODES" in flags:
+        raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
+    if unknown := sorted(flags - FLAGS):
+        called = fields.get("reservationname", "without a name")
+        log.warning(f"reservation {called}: {', '.join(unknown)}: no effect here; known are {', '.join(sorted(FLAGS))}")
+    return flags
 
 
 def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -488,3 +488,36 @@ def test_an_update_of_a_job_works_out_its_priority_once(monkeypatch: pytest.Monk
     scontrol("update JobId=2 NumNodes=2 Partition=hi Features=old", controller)
     assert worked_out == [[2]]
     assert controller.cluster.jobs[2].options.partitions == ("hi",)
+
+
+MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 Duration=5 Users=ada Flags=MAINT"
+
+
+def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptureFixture) -> None:
+    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=DAILY,IGNORE_JOBS"), (4.0, "Flags-=MAINT,DAILY")]
+    found = run([], [(1.0, MADE), *((at, f"scontrol update ReservationName=r {each}") for at, each in words)], until=5)
+    assert not found.refused
+    assert found.reservations.by_name["r"].flags == {"FLEX", "IGNORE_JOBS"}
+    assert len(caplog.messages) == 2
+    assert "r: DAILY: no effect here" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("NodeCnt=2", "of a reservation the emulator takes ReservationName, StartTime"),
+        ("Licenses=solver:1", "not 'licenses'"),
+        ("Duration=9 Colour=red", "not 'colour'"),
+        ("Duration+=9", "not 'duration+'"),
+        ("Duration=9 Flags=SPEC_NODES", "does not take it"),
+        ("StartTime=now EndTime=soon", "EndTime=soon"),
+        ("rack Duration=9", "not 'rack'"),
+    ],
+)
+def test_a_refused_update_of_a_reservation_leaves_it_as_it_was(change: str, words: str) -> None:
+    found = run([], [(1.0, MADE), (2.0, f"scontrol update ReservationName=r {change}")], until=5)
+    one = found.reservations.by_name["r"]
+    assert words in found.refused[0][1]
+    assert (one.start, one.end - one.start, one.flags) == (61, 300, {"MAINT"})
+    found = run([], [(1.0, f"{MADE} Colour=red")], until=5)
+    assert "not 'colour'" in found.refused[0][1]
