@@ -155,11 +155,6 @@ class Machine:
         """The same machine, on which some nodes are heavier by one."""
         return replace(self, weight=self.weight + nodes)
 
-    @cached_property
-    def even(self) -> Machine:
-        """The same machine, on which all nodes have one weight."""
-        return replace(self, weight=np.zeros_like(self.weight))
-
     @property
     def all_up(self) -> bool:
         """Whether every node takes new jobs."""

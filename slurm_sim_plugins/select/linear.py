@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -33,10 +35,16 @@ class Linear(ConsTres):
             usable = view.usable & light
             if level < levels[-1] and np.count_nonzero(usable) < want.target_nodes:
                 continue
-            found = best_fit(want, machine.even, view.free, usable)
+            found = best_fit(want, _even(machine), view.free, usable)
             if found is not None:
                 return found
         return None
+
+
+@lru_cache(maxsize=8)
+def _even(machine: Machine) -> Machine:
+    """The same machine, on which all nodes have one weight; it takes a while to make."""
+    return replace(machine, weight=np.zeros_like(machine.weight))
 
 
 def is_even(machine: Machine) -> bool:
