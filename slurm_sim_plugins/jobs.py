@@ -280,7 +280,7 @@ class Run(NamedTuple):
 
     @property
     def record(self) -> tuple[int, int]:
-        """What it is sorted by among equals: by the id of its job, runs of one array as they began."""
+        """What equal runs are sorted by: the id of the job or of its array, then runs of one array as they began."""
         array = self.job.array
         return (self.job.id, 0) if array is None else (array, self.sequence)
 

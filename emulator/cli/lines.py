@@ -40,7 +40,7 @@ def lines(task: Task | Count, say: Callable[[str], None]) -> Iterator[None]:
     """Say from time to time how far a task is.
 
     Args:
-        task: is brought forward meanwhile.
+        task: what is done; its count grows meanwhile.
         say: prints a line.
     """
     over = threading.Event()

@@ -91,8 +91,9 @@ class NodeStates(Part):
     def take_down(self, nodes: Iterable[int], reason: str) -> None:
         """An operator says that nodes are down.
 
-        Under ``ReturnToService=2`` a node that answers the controller is back (recorded). A node with jobs answers when
-        it is told to end them, any other at a ping. A node that was drained is drained again.
+        Under ``ReturnToService=2`` a node that answers the controller is back (recorded). A node that has jobs answers
+        as the controller has it end these jobs; a node that has none answers at a ping. A node that was drained before
+        is drained when it is back.
         """
         nodes = sorted(nodes)
         returns = self.parameters.return_to_service == RETURNS and not self.ideal

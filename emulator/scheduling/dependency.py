@@ -69,7 +69,7 @@ def refusal(job: Job, cluster: Cluster) -> str:
 
 
 def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
-    """Whether it asks how a job ended that was not submitted yet."""
+    """Whether it asks how a job ended which was not submitted yet."""
     unknown = dependency.kind in ON_ITS_END and dependency.job not in cluster.jobs
     return unknown and dependency.job > max(cluster.jobs, default=0)
 
