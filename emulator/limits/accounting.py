@@ -62,6 +62,8 @@ class Accounting:
         steady_after: seconds after which usage is steady if the same jobs run on; a year where it does not decay.
         exempts: for how long jobs of some quality of service cannot be preempted, in seconds.
         has_thresholds: whether a limit holds below some priority (``MinPrioThreshold``).
+        decides: whether it decides on the start of any job, or has: otherwise jobs that ask for the same are alike,
+            whatever accounts they are on.
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
 
@@ -101,8 +103,10 @@ class Accounting:
             period=period,
         )
         self.steady_after = HALF_LIVES * half_life if half_life else YEAR
+        self.decides = False
         self._kept_by_share: set[tuple[Share, float, bool]] = set()
         self._watched: dict[int, LimitedJob] = {}
+        self._accounts: dict[tuple[Share, Quality | None, str, str, str], Account] = {}
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
@@ -152,6 +156,9 @@ class Accounting:
             for one in bounds
         )
         self.has_thresholds = any(one.least_priority is not None for one in bounds)
+        # What a limit has kept waiting is looked at one by one also once the limit is gone.
+        self.decides |= self.limits and (self.has_thresholds or any(map(acct_policy.tests_starts, bounds)))
+        self.decides |= any("NORESERVE" in quality.flags for quality in manager.qualities.values())
         exempt = [quality.exempt_time for quality in manager.qualities.values()]
         self.exempts = max(filter(None, exempt), default=0.0)
         self._lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())
@@ -204,7 +211,7 @@ class Accounting:
     def join(self, job: LimitedJob, first: LimitedJob) -> None:
         """A further task of an array has the account of the first one."""
         if first.account is not None:
-            job.account = replace_account(first.account)
+            job.account = first.account.for_another()
             job.limit = first.limit
             options = _charged(job.options, first.options.account, first.options.qos)
             job.request = replace(job.request, options=options)
@@ -227,11 +234,15 @@ class Accounting:
 
     def _counted_by(self, job: LimitedJob, share: Share, own: Quality | None, name: str) -> Account:
         """A job counts for an association and its own quality of service, and for that of its partition."""
-        qualities, user = self._order(job, own), job.request.user
-        self._count_minutes(qualities, user, name)
-        account = Account(share, qualities, own, user, name, self.manager.version)
-        account.least_priority *= self.limits
-        return account
+        user = job.request.user
+        key = share, own, self._partition_qos.get(job.partitions[0].name, ""), user, name
+        known = self._accounts.get(key)
+        if known is None or known.version != self.manager.version:
+            qualities = self._order(key[2], own)
+            self._count_minutes(qualities, user, name)
+            known = self._accounts[key] = Account(share, qualities, own, user, name, self.manager.version)
+            known.least_priority *= self.limits
+        return known.for_another()
 
     def _not_for(self, job: LimitedJob, quality: Quality) -> bool:
         """Whether a quality of service is only for jobs of reservations, or for a partition."""
@@ -249,10 +260,9 @@ class Accounting:
         quality = self.manager.qualities.get(name)
         return quality.flags & LIFTING if quality is not None else frozenset()
 
-    def _order(self, job: LimitedJob, own: Quality | None) -> list[Quality]:
+    def _order(self, of_partition: str, own: Quality | None) -> list[Quality]:
         """Those whose limits hold; the partition's goes first unless the job's says otherwise (observation E10)."""
-        name = self._partition_qos.get(job.partitions[0].name, "")
-        partition = self.manager.qualities.get(name)
+        partition = self.manager.qualities.get(of_partition)
         found = [one for one in (partition, own) if one is not None]
         if own is not None and "OVERPARTQOS" in own.flags:
             found.reverse()
@@ -607,13 +617,6 @@ def enforced(conf: SlurmConf) -> frozenset[str]:
     if words & {"LIMITS", "QOS", "1", "WCKEYS"}:
         words |= {"ASSOCIATIONS"}
     return frozenset(words)
-
-
-def replace_account(account: Account) -> Account:
-    """The same account for another task."""
-    other = Account(account.share, account.qualities, account.quality, account.user, account.account, account.version)
-    other.least_priority = account.least_priority
-    return other
 
 
 @lru_cache(maxsize=4096)

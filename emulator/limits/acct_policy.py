@@ -111,6 +111,15 @@ class Account:
         self.tests_ageing = any(_any(one, _OF_AGEING) for one in bounds)
         self.least_priority = next((one.least_priority for one in bounds if one.least_priority is not None), 0.0)
 
+    def for_another(self) -> Account:
+        """The same for another job, which is not on the machine yet."""
+        other = Account.__new__(Account)
+        for name in Account.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.meter = other.amounts = None
+        other.ages = False
+        return other
+
     def limits(self) -> Iterator[tuple[Share, Bounds]]:
         """Its association and those above it, with those of their limits that hold."""
         if self.narrowed is None:
@@ -504,6 +513,11 @@ _OF_RESOURCES = (
 )
 _NO_LIMITS = Bounds()
 _OF_AGEING = ("grp_accrue", "max_accrue", "max_accrue_account")
+
+
+def tests_starts(bounds: Bounds) -> bool:
+    """Whether any of these limits is looked at before a job starts."""
+    return _any(bounds, _OF_JOBS) or _any(bounds, _OF_RESOURCES)
 
 
 def _any(bounds: Bounds, names: Sequence[str]) -> bool:

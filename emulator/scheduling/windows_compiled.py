@@ -199,7 +199,9 @@ class CompiledWindows(Windows):
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, bool] = {}
-        self._by_kind = cluster.accounting is None and (not self._preempts or self._by_partition)
+        accounting = cluster.accounting
+        self._accounting = accounting if accounting is not None and accounting.decides else None
+        self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
         self.now, self.tried = cluster.now, self._alike
         self._together = False
 
@@ -317,7 +319,7 @@ class CompiledWindows(Windows):
             self._simple[kind] = coded and not job.options.licenses and not self._shares(job, partition)
         if not self._simple[kind]:
             return False
-        accounting = self._cluster.accounting
+        accounting = self._accounting
         if accounting is not None and (accounting.binds(job) or job.reserves_nothing):
             return False
         return self._plain(job, partition)
@@ -379,7 +381,7 @@ class CompiledWindows(Windows):
             return False
         if self._by_users and of_one_user(job, partition):
             return False
-        if cluster.accounting is not None and cluster.accounting.heavier(job) is not None:
+        if self._accounting is not None and self._accounting.heavier(job) is not None:
             return False
         return not (self._preempts and self._may_preempt(job, partition))
 
