@@ -164,21 +164,31 @@ class Controller(Part):
         # Under the ideal clock each run has an event at its limit.
         sweeps = not ideal or bool(actions) or accounts is not None
         self._ticks = Ticks(shared, self.passes, self.stints, self._standstill, sweeps, period)
-        # Compiled code counts units, which are not counted where only memory is.
-        if (
-            cluster.nodes_for.compiled
-            and not cluster.machine.shared
-            and (are_compiled("Slurm's timing") if compiled is None else compiled)
-        ):
-            from emulator.scheduling.compiled import Compiled
-
-            cluster.compiled = Compiled(cluster)
+        self._use_kernels(compiled)
         self.rejected = self.arrivals.rejected
         self.refused: list[tuple[float, str]] = []
         self._actions = [action for _, action in actions]
         # Under the ideal clock, events of these ranks are followed by a pass of their own.
         self._alone = (Rank.SUBMISSION, Rank.OTHER, Rank.WAKE) if alone else ()
-        self._does: dict[Kind, Callable[..., None]] = {
+        self._does = self._doers()
+        submissions = (max(request.submit, request.noticed) for request in requests)
+        self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
+        for index, (second, _) in enumerate(actions):
+            self.agenda.at(second, "command", index)
+
+    def _use_kernels(self, compiled: bool | None) -> None:
+        """Have compiled code search for nodes, where it may: it counts units, not memory alone."""
+        cluster = self.cluster
+        if not cluster.nodes_for.compiled or cluster.machine.shared:
+            return
+        if are_compiled("Slurm's timing") if compiled is None else compiled:
+            from emulator.scheduling.compiled import Compiled
+
+            cluster.compiled = Compiled(cluster)
+
+    def _doers(self) -> dict[Kind, Callable[..., None]]:
+        """What is to be called for each kind of event."""
+        does: dict[Kind, Callable[..., None]] = {
             "submission": self.arrivals.come,
             "deadline": self.arrivals.too_late,
             "any switch": self.arrivals.take_any_switch,
@@ -209,11 +219,8 @@ class Controller(Part):
             "renewal": self.passes.renew,
         }
         if self.power is not None:
-            self._does |= {"power": self.power.look, "node resumed": self.power.resumed}
-        submissions = (max(request.submit, request.noticed) for request in requests)
-        self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
-        for index, (second, _) in enumerate(actions):
-            self.agenda.at(second, "command", index)
+            does |= {"power": self.power.look, "node resumed": self.power.resumed}
+        return does
 
     def _saving_power(self, shared: Part, parts: dict[str, Any], seed: int) -> PowerSaving | None:
         """What powers nodes down and up; None where they are always on."""
