@@ -102,6 +102,7 @@ class Share(Use):
         resources: how many kinds there are.
 
     Attributes:
+        is_user: whether it is a user's, not an account.
         parent: the account above; None for root.
         above: the same for fair share: the nearest that has shares of its own.
         counts_as: itself or, if it has its parent's shares, the nearest above that has its own.
@@ -122,6 +123,7 @@ class Share(Use):
         "counts_as",
         "effective",
         "factor",
+        "is_user",
         "level_fs",
         "level_shares",
         "norm_priority",
@@ -135,6 +137,7 @@ class Share(Use):
     def __init__(self, association: Association, row: int, resources: int) -> None:
         super().__init__(resources, row)
         self.association = association
+        self.is_user = bool(association.user)
         self.parent: Share | None = None
         self.above: Share | None = None
         self.counts_as = self
@@ -148,11 +151,6 @@ class Share(Use):
         self.factor = 1.0
         self.priority = self.norm_priority = 0.0
         self.bounds = Bounds()
-
-    @property
-    def is_user(self) -> bool:
-        """Whether it is a user's, not an account."""
-        return bool(self.association.user)
 
     def line(self) -> Iterator[Share]:
         """It and those above it, up to root."""

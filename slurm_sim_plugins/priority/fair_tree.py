@@ -5,12 +5,16 @@ Source: Slurm's documentation, fair_tree ("Algorithm", "Ties"); observations F3,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Protocol
 
 UNUSED = float("inf")
 """Shares over usage of those who have used nothing: they come first."""
+
+
+_LEVEL_FS, _IS_USER = attrgetter("level_fs"), attrgetter("is_user")
 
 
 class Share(Protocol):
@@ -24,6 +28,7 @@ class Share(Protocol):
         above: the nearest above that has shares of its own; None for root.
         counts_as: itself, or with its parent's shares the nearest above that has its own.
         children: with whom it shares out.
+        is_user: whether it is a user's, not an account.
         norm_usage, effective, level_fs, factor: are written here.
     """
 
@@ -38,10 +43,7 @@ class Share(Protocol):
     effective: float | None
     level_fs: float
     factor: float
-
-    @property
-    def is_user(self) -> bool:
-        """Whether it is a user's, not an account."""
+    is_user: bool
 
 
 class FairTree:
@@ -67,31 +69,26 @@ def rank(root: Share, raw: Any) -> None:
     """
     root.norm_usage, root.effective = 1.0, 1.0
     used, users = raw.tolist(), 0
-    for share in _below(root):
-        _weigh(share, used[share.row], used[(share.above or root).row], used[root.row])
+    used_by_all: float = used[root.row]
+    below = list(root.children)
+    # Of accounts that have their parent's shares the children are among these, but not they.
+    for share in below:
+        _weigh(share, used[share.row], used[(share.above or root).row], used_by_all)
+        below += share.children
         users += share.is_user
     _Walk(users).level(root.children, tied=False)
 
 
-def _below(root: Share) -> Iterator[Share]:
-    """All that are below; of accounts that have their parent's shares the children, but not they."""
-    waiting = list(reversed(root.children))
-    while waiting:
-        share = waiting.pop()
-        yield share
-        waiting += reversed(share.children)
-
-
 def _weigh(share: Share, used: float, used_above: float, used_by_all: float) -> None:
     share.norm_usage = min(used / used_by_all, 1.0) if used_by_all else 0.0
-    share.effective = used / used_above if used_above else 0.0
+    share.effective = effective = used / used_above if used_above else 0.0
     if share.shares is None:
         # A user who has his parent's shares is the first of his account.
         share.level_fs = UNUSED
     elif not share.norm_shares:
         share.level_fs = 0.0
     else:
-        share.level_fs = share.norm_shares / share.effective if share.effective else UNUSED
+        share.level_fs = share.norm_shares / effective if effective else UNUSED
 
 
 class _Walk:
@@ -114,15 +111,17 @@ class _Walk:
             tied: whether the first of them has the rank of the user before.
         """
         # Of equals users come first, and accounts are taken together.
-        ordered = sorted(siblings, key=lambda share: (-share.level_fs, not share.is_user))
+        ordered = sorted(siblings, key=_IS_USER, reverse=True)
+        ordered.sort(key=_LEVEL_FS, reverse=True)
         before: float | None = None
-        for (weight, is_user), group in groupby(ordered, key=lambda share: (share.level_fs, share.is_user)):
-            together = tied if before is None else before == weight
-            if is_user:
-                self._users_of(list(group), tied=together)
-            else:
-                self.level([child for account in group for child in account.children], tied=together)
-            before = weight
+        for weight, equals in groupby(ordered, _LEVEL_FS):
+            for is_user, group in groupby(equals, _IS_USER):
+                together = tied if before is None else before == weight
+                if is_user:
+                    self._users_of(list(group), tied=together)
+                else:
+                    self.level([child for account in group for child in account.children], tied=together)
+                before = weight
 
     def _users_of(self, users: Sequence[Share], *, tied: bool) -> None:
         if not tied:
