@@ -258,6 +258,36 @@ def test_limits_change_while_jobs_wait_and_a_wrong_command_is_told():
         scontrol("sacctmgr modify account a set GrpTRES=gres/fpga=1", made)
 
 
+LIFTED = {"GrpTRES=cpu=7": "GrpTRES=cpu=-1", "MaxJobs=1": "MaxJobs=-1", "GrpJobs=2": "GrpJobs=-1"}
+
+
+@pytest.mark.slow
+@given(jobs_of_some, st.sampled_from(sorted(LIFTED)), st.integers(1, 60), st.integers(1, 200))
+@settings(max_examples=25, deadline=None)
+def test_limits_that_come_and_go_count_in_compiled_code_as_in_plain(drawn, limit, since, until):
+    words = {since: limit, since + until: LIFTED[limit]}
+    actions = [(at, partial(scontrol, f"sacctmgr -i modify account a set {word}")) for at, word in words.items()]
+
+    def became(compiled: bool) -> tuple[bool, list[object]]:
+        requests = [
+            job(n, at, run, f"-n{size} -t{limit}", user) for n, (at, run, size, limit, user) in enumerate(drawn, 1)
+        ]
+        accounts = parse_accounts(BOOKS + "modify account a set MaxSubmitJobs=50")
+        made = Controller(parse_slurm_conf(CONF), requests, actions, accounts=accounts, compiled=compiled)
+        alike = not made.cluster.accounting.decides
+        seen = []
+
+        def look() -> None:
+            seen.append({one.id: (one.reason, one.planned_start) for one in made.cluster.waiting.values()})
+
+        made.run(900.0, observe=look)
+        runs = [(one.id, run.start, run.end, run.allocation) for one in made.cluster.jobs.values() for run in one.runs]
+        return alike, [*runs, *seen]
+
+    assert became(compiled=True) == became(compiled=False)
+    assert became(compiled=True)[0]
+
+
 def test_jobs_of_a_lower_quality_of_service_give_way_as_theirs_says():
     conf = CONF + "PreemptType=preempt/qos\nPreemptMode=REQUEUE\n"
     books = BOOKS + (
