@@ -186,6 +186,11 @@ class Job(JobFields, ReadOnly):
         return None
 
     @property
+    def reservation(self) -> str:
+        """As the entry of a queue: the name of the reservation that draws it there; empty for none."""
+        return ""
+
+    @property
     def het_job_offset(self) -> int:
         """Its place among the components of a heterogeneous job, from 0 on."""
         return 0

@@ -318,6 +318,7 @@ class Endings(Part):
         job.requeue_after = False
         job.graced = job.graced and not self.parameters.rules.GRACE_IS_FORGOTTEN
         job.restarts += 1
+        job.drawn = ""
         self.changes.all()
         # Why it waits, a pass finds out.
         job.state, job.reason = State.PENDING, "BeginTime" if self.ideal else "None"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Some = TypeVar("Some")
-FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAINT", "PART_NODES", "REPLACE"})
+FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "PART_NODES", "REPLACE"})
 """Flags of reservations that have an effect."""
 LISTS = ("Users", "Accounts", "Flags")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
@@ -427,6 +427,7 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     one.nodes = one.nodes if nodes is None else nodes
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
+    controller.cluster.redraw()
     controller.passes.reserved(one.start, one.end)
 
 
@@ -459,9 +460,10 @@ def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:
     one = _reservation(_fields([f"reservationname={word}" if "=" not in word else word for word in words]), controller)
-    if any(job.options.reservation == one.name for job in controller.cluster.jobs.values() if not job.over):
+    if any(job.reservation == one.name for job in controller.cluster.jobs.values() if not job.over):
         raise InputError("Requested reservation is in use")
     del controller.reservations.by_name[one.name]
+    controller.cluster.redraw()
 
 
 def _reservation(fields: Fields, controller: Controller) -> Reservation:
@@ -541,7 +543,7 @@ CHOICES: dict[str, Callable[[Job, str], bool]] = {
     **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
     **dict.fromkeys(("-p", "--partition"), lambda job, value: value in [one.name for one in job.partitions]),
     **dict.fromkeys(("-q", "--qos"), lambda job, value: job.options.qos == value),
-    **dict.fromkeys(("-R", "--reservation"), lambda job, value: job.options.reservation == value),
+    **dict.fromkeys(("-R", "--reservation"), lambda job, value: job.reservation == value),
     **dict.fromkeys(("-t", "--state"), lambda job, value: job.state is _state(value)),
 }
 """What ``scancel`` takes besides ids of jobs."""

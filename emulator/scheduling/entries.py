@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -152,6 +153,17 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if options.array is not None and array_full(job, cluster):
         return "JobArrayTaskLimit"
     return ""
+
+
+@contextmanager
+def drawn(job: Job, reservation: str) -> Iterator[None]:
+    """A job is tried in a reservation that draws it, or in none (an empty name); it stays there if it starts."""
+    job.drawn = reservation
+    try:
+        yield
+    finally:
+        if job.state is State.PENDING:
+            job.drawn = ""
 
 
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.entries import still_waits
+from emulator.scheduling.entries import drawn, still_waits
 from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
@@ -71,7 +71,7 @@ class _Pass:
             before = job.reason
             self._look(job, partition)
             if job.request.array is not None and job.state is State.PENDING:
-                self._arrays[job.request.array, partition.name, job.options.reservation] = job
+                self._arrays[job.request.array, partition.name, job.reservation] = job
                 self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
@@ -87,8 +87,14 @@ class _Pass:
         of these, too, and stays in the last of them (BUILTIN_BY_NUMBERS), whether or not it may be scheduled yet.
         """
         left: list[Partition] = []
-        for index, (_, job, partition) in enumerate(pairs):
-            yield index, job, partition
+        magnets = self._cluster.order.magnets
+        for index, pair in enumerate(pairs):
+            _, job, partition = pair
+            if magnets:
+                with drawn(job, self._cluster.order.drawn_by(pair)):
+                    yield index, job, partition
+            else:
+                yield index, job, partition
             if self._cluster.order.listed is None:
                 continue
             if len(job.partitions) > 1:
@@ -119,7 +125,7 @@ class _Pass:
             while left and job.state is State.PENDING:
                 partition = left.pop(0)
                 move(job, partition, self._cluster)
-                if job.priority > 0 and (partition.name, job.options.reservation) not in self._failed:
+                if job.priority > 0 and (partition.name, job.reservation) not in self._failed:
                     self._try(job, partition)
 
     def _takes(self, job: Job, partition: Partition) -> bool:
@@ -130,7 +136,7 @@ class _Pass:
             return False
         if job.id in self._making_way:
             return False
-        refused = self._arrays and self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
+        refused = self._arrays and self._arrays.get((job.request.array or 0, partition.name, job.reservation))
         if refused:
             job.reason = refused.reason
             return False
@@ -138,7 +144,7 @@ class _Pass:
         if reason is not None:
             job.reason = reason
             return False
-        return not self._over_depth(partition)
+        return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(partition)
 
     def _started_enough(self, tried: Job) -> bool:
         """Whether no more jobs may be started in this pass."""
@@ -168,7 +174,7 @@ class _Pass:
 
     def _behind(self, job: Job) -> None:
         if job.reason in NOT_YET_TRIED and job.request.het_job_id is None:
-            tried = self._arrays.get((job.request.array or 0, job.partitions[0].name, job.options.reservation))
+            tried = self._arrays.get((job.request.array or 0, job.partitions[0].name, job.reservation))
             job.reason = "Priority" if tried is None or tried.runs or job.runs else tried.reason
 
     def _share(self, tried: Job, before: str) -> None:
@@ -182,7 +188,7 @@ class _Pass:
         if job.request.het_job_id is not None:
             # Backfill starts all of its components together; those behind it wait (recorded).
             self._block(job, partition)
-        elif (partition.name, job.options.reservation) in self._failed:
+        elif (partition.name, job.reservation) in self._failed:
             self._behind(job)
         elif not self._controls.give_up_late(job):
             self._try(job, partition)
@@ -193,7 +199,7 @@ class _Pass:
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
         allowed = self._allowed(job, partition)
-        if self._is_not_of_reservation(job, partition):
+        if self._is_not_begun(job) or self._is_not_of_reservation(job, partition):
             return
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
@@ -268,6 +274,15 @@ class _Pass:
             return False
         return True
 
+    def _is_not_begun(self, job: Job) -> bool:
+        """Whether the reservation that draws a job has yet to begin: its nodes are kept from all in this pass then."""
+        own = self._controls.reservations.of(job) if job.drawn else None
+        if own is None or "FLEX" in own.flags or own.start <= self._cluster.now:
+            return False
+        job.reason = "Reservation"
+        self._keep(own.nodes)
+        return True
+
     def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
         """Whether a job would have more nodes than its FLEX reservation has there, which only backfill may give it.
 
@@ -276,7 +291,12 @@ class _Pass:
         own = self._controls.reservations.of(job)
         if own is None or "FLEX" not in own.flags or self._cluster.parameters.rules.FLEX_IS_WAITED_FOR:
             return False
-        cluster = self._cluster
+        return self._has_more_nodes(job, partition)
+
+    def _has_more_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether a job would have more nodes than its reservation has there."""
+        cluster, own = self._cluster, self._controls.reservations.of(job)
+        assert own is not None
         found = cluster.choose(cluster.want(job, partition), cluster.machine.free(), partition.nodes)
         return found is None or len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
 
@@ -346,7 +366,7 @@ class _Pass:
             return False
         job.reason = reason
         if self._cluster.accounting is not None and self._cluster.accounting.stops:
-            self._failed.add((partition.name, job.options.reservation))
+            self._failed.add((partition.name, job.reservation))
         return True
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
@@ -370,8 +390,8 @@ class _Pass:
             self._keep(required)
         elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
             job.blocked = True
-            self._failed.add((partition.name, job.options.reservation))
-            if not job.options.reservation or self._holds_up_others(job):
+            self._failed.add((partition.name, job.reservation))
+            if not job.reservation or self._holds_up_others(job):
                 self._failed.add((partition.name, ""))
                 self._keep(partition.nodes)
 

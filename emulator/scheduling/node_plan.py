@@ -290,7 +290,7 @@ class NodePlan(SchedulePlan):
         return (
             job.request_class,
             partition.name,
-            job.options.reservation,
+            job.reservation,
             job.plan_limit,
             user,
             bool(job.options.licenses),

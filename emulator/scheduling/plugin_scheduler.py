@@ -53,13 +53,15 @@ class ClusterEntry(Entry):
         job: the job.
         partition: one of its partitions.
         policies: jobs as plugins see them.
+        reservation: the name of the one that draws it; empty for none.
     """
 
     __slots__ = ("_kind", "_pair", "_policies")
 
-    def __init__(self, job: Job, partition: Partition, policies: Policies) -> None:
+    def __init__(self, job: Job, partition: Partition, policies: Policies, reservation: str = "") -> None:
         self._pair = job, partition
-        self._kind = kind_of(job, partition)
+        self._kind = None if reservation else kind_of(job, partition)
+        self.reservation = reservation
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account
@@ -395,6 +397,8 @@ class PluginScheduler:
             self._hooks.fail(name, error, time=self.cluster.now)
         kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)] if name == "backfill" else []
         self._plan, self._plans = None, []
+        for job in self.cluster.waiting.values() if self.cluster.order.magnets else ():
+            job.drawn = ""
         self._check_het_jobs()
         for room in cleared:
             # It was cleared, and the scheduler did not use it.
@@ -422,13 +426,16 @@ class PluginScheduler:
         return None if self._paused is None else self._paused.seconds
 
     def queue(self) -> list[Entry]:
-        """Entries of the queue, in Slurm's order."""
-        return entries_of(self.cluster.order.pairs(), self._entries_of)
+        """Entries of the queue, in Slurm's order; those in reservations that draw jobs are left to backfill."""
+        pairs = self.cluster.order.pairs()
+        if self.cluster.order.magnets and self._hook != "backfill":
+            pairs = [pair for pair in pairs if not self.cluster.order.drawn_by(pair)]
+        return entries_of(pairs, self._entries_of)
 
     def entries(self) -> Iterator[Entry]:
         """Those that still wait, each looked at when its turn comes."""
         for index, job, _ in self.cluster.order.pairs():
-            if still_waits(job, self.cluster):
+            if still_waits(job, self.cluster) and index < len(job.partitions):
                 yield (job.entries or self._entries_of(job))[index]
 
     def _submitted(self) -> Iterator[Entry]:
@@ -436,10 +443,13 @@ class PluginScheduler:
         order = self.cluster.order
         for job in sorted(self.submitted or (), key=lambda job: tuple(order.ranks(job))):
             if still_waits(job, self.cluster):
-                yield from job.entries or self._entries_of(job)
+                yield from (job.entries or self._entries_of(job))[: len(job.partitions)]
 
     def _entries_of(self, job: Job) -> tuple[Entry, ...]:
-        job.entries = tuple(ClusterEntry(job, partition, self.policies) for partition in job.partitions)
+        names = ("", *self.cluster.order.magnets_of(job))
+        job.entries = tuple(
+            ClusterEntry(job, partition, self.policies, name) for name in names for partition in job.partitions
+        )
         return job.entries
 
     def plan(self) -> NodePlan:

@@ -140,8 +140,15 @@ class Windows(WindowPlan):
         return len(self.slots) + 1 >= self._habits.size
 
     def takes(self, entry: Entry) -> bool:
-        """Whether it waits still, and its partition takes it; one that is too late for its deadline is given up."""
+        """Whether it waits still, and its partition takes it; one that is too late for its deadline is given up.
+
+        What follows is asked of it in the reservation of the entry, which is to have begun.
+        """
         job, partition = entry._pair  # type: ignore[attr-defined]
+        job.drawn = entry.reservation if job.state is State.PENDING else job.drawn
+        own = self._controls.reservations.of(job) if job.drawn else None
+        if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
+            return False
         if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False
         if job.request.options.array is not None and array_full(job, self._cluster, self._tasks[job.request.array]):
@@ -452,7 +459,7 @@ class Windows(WindowPlan):
         a reservation that begins once a run from the time tried would be over.
         """
         alike = self._sought_by(job, partition, limit)
-        begin = max(at, self._alike.get(alike, at))
+        begin = at if job.drawn else max(at, self._alike.get(alike, at))
         future = self._future(job, partition)
         if self._by_users and of_one_user(job, partition):
             return self._earliest_of_user(job, partition, begin, limit, future)
@@ -522,7 +529,7 @@ class Windows(WindowPlan):
         be looked at by themselves now that other slots begin and end; this is passed over. And
         unless a run can be preempted, or is suspended.
         """
-        if not self._candidates(partition, job) and not self._cluster.suspended:
+        if not self._candidates(partition, job) and not self._cluster.suspended and not job.drawn:
             self._alike[alike] = begin
 
     def _note_delay(

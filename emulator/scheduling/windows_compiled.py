@@ -227,11 +227,13 @@ class CompiledWindows(Windows):
 
     # What the kernel of a cycle asks
 
-    def cycle(self, entries: list[Entry], bounds: Bounds, left: int) -> Cycle:
-        """The steps of a cycle that start nothing.
+    def cycle(self, entries: list[Entry], bounds: Bounds, left: int) -> Cycle | None:
+        """The steps of a cycle that start nothing; None where reservations draw jobs, which keep nothing there.
 
         Where plans are not seen, it ends behind the last job that could start, once it is known whether they are news.
         """
+        if self._cluster.order.magnets:
+            return None
         to_start = not self._cluster.plans_are_seen
         return Cycle(
             self,
@@ -377,7 +379,7 @@ class CompiledWindows(Windows):
         And its nodes have no limits, and any are as good as those in use. In 22.05 a user's nodes are no obstacle.
         """
         cluster = self._cluster
-        if self._habits.busy_nodes or cluster.suspended or self._moving or job.options.reservation:
+        if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False
         if self._by_users and of_one_user(job, partition):
             return False

@@ -249,8 +249,18 @@ class Cluster:
         job.not_yet_tried = None
         self.order.discard(job)
 
+    def redraw(self) -> None:
+        """Note which reservations draw jobs."""
+        magnets = [one for one in self.reservations.values() if "MAGNETIC" in one.flags]
+        if magnets or self.order.magnets:
+            self.order.magnets = sorted(magnets, key=lambda one: one.start)
+            self.order.changed()
+            for job in self.waiting.values():
+                job.entries = ()
+
     def look_again(self) -> None:
         """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
+        self.redraw()
         self.order.changed()
         self.known_good.clear()
         self._compare_tiers()
@@ -365,7 +375,7 @@ class Cluster:
         rules = self.parameters.rules
         if want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN and not partition.had_jobs:
             want = replace(want, pool_of_all=True)
-        own = self.reservations.get(job.options.reservation) if job.options.reservation else None
+        own = self.reservations.get(job.reservation) if job.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
 
     def with_limits(self, want: Want, job: Job) -> Want:
@@ -422,7 +432,7 @@ class Cluster:
     def _has_licenses(self, job: Job, wanted: Sequence[tuple[str, int]]) -> bool:
         if not wanted:
             return True
-        until, own = self.now + job.plan_limit, job.options.reservation
+        until, own = self.now + job.plan_limit, job.reservation
         others = [one for one in self.reservations.values() if one.licenses and one.name != own]
         kept = Counter[str]()
         for one in others:

@@ -76,6 +76,7 @@ class Job:
         planned_cpus: with how many its next number will, for it was planned or has run.
         graced: whether it was given a grace time, and has not ended by itself since: Slurm takes that for preemption.
         counted: how a plan of counted nodes was last asked about it, or None.
+        drawn: the name of the reservation that draws it, in which it is tried now, or runs; empty for none.
     """
 
     __slots__ = (
@@ -83,7 +84,7 @@ class Job:
         *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
         *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
         *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
-        *("counted_cpus", "graced", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
+        *("counted_cpus", "drawn", "graced", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
         *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
         *("wants", "work_since", "worked"),
     )
@@ -136,6 +137,7 @@ class Job:
         self.counted_cpus = self.planned_cpus = 0.0
         self.limit_of_operator = False
         self.made_way: float | None = None
+        self.drawn = ""
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""
@@ -191,6 +193,11 @@ class Job:
     def options(self) -> BatchOptions:
         """What it asks for."""
         return self.request.options
+
+    @property
+    def reservation(self) -> str:
+        """The name of the reservation that it asks for, or that draws it; empty for none."""
+        return self.request.options.reservation or self.drawn
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@ cimport cython
 from emulator.state.job cimport Job
 
 cdef class Order:
-    cdef public object _reservations, _waiting, _kinds, _classes, listed, preempts, tiers_first
+    cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, preempts, tiers_first
     cdef public list _pairs
     cdef public dict _many
     cdef public bint _lent, _stale
@@ -22,7 +22,7 @@ cdef class Order:
     cdef Py_ssize_t _first_from(self, tuple pair) except -1
     @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
     cdef Py_ssize_t _first_behind(self, tuple pair) except -1
-    @cython.locals(job=Job, above=bint, index=cython.Py_ssize_t)
+    @cython.locals(job=Job, above=bint, drawn=bint, index=cython.Py_ssize_t)
     cpdef tuple rank(self, tuple pair)
     @cython.locals(stays=list, moved=list, pair=tuple)
     cpdef bint renumbered(self) except -1

@@ -7,16 +7,19 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 
+if TYPE_CHECKING:
+    from emulator.state.reservation import Reservation
+
 Rank = tuple[float, float, float, float, int, int, int]
 Pair = tuple[int, Job, Partition]
-"""A job and one of its partitions, and which of them that is."""
+"""A job and one of its partitions, and which of them that is; behind these come those of reservations that draw it."""
 Key = TypeVar("Key")
 
 
@@ -64,11 +67,12 @@ class Order:
         tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
         preempts: whether one job may preempt another by their QOS; None where none may.
         listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
+        magnets: reservations that draw jobs, by their begin: a job that may use one, and names none, is tried there, too.
     """
 
     __slots__ = (
         *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
-        *("listed", "preempts", "tiers_first"),
+        *("listed", "magnets", "preempts", "tiers_first"),
     )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
@@ -76,6 +80,7 @@ class Order:
         self.tiers_first = False
         self.preempts: Callable[[Job, Job], bool] | None = None
         self.listed: Listed | None = None
+        self.magnets: Sequence[Reservation] = ()
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
@@ -230,14 +235,32 @@ class Order:
         index, job, partition = pair
         if self.listed is not None:
             return (0, 0, 0, *self.listed.place(job), job.request.task, index)
-        above = bool(self._reservations) and job.request.options.reservation in self._reservations
+        drawn = index >= len(job.partitions)
+        above = drawn or (bool(self._reservations) and job.request.options.reservation in self._reservations)
         number = job.number_in(partition.name) if job.priorities else job.priority
         first = (-partition.tier, -above) if self.tiers_first else (-above, -partition.tier)
         return (*first, -number, *job.tie_break, index)
 
-    def kinds(self) -> KeysView[tuple[str, str]]:
+    def kinds(self) -> Set[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""
+        if self.magnets:
+            of_magnets = {(pair[2].name, self.drawn_by(pair)) for pair in self._as_they_are()}
+            return of_magnets | self._kinds.of(self._as_they_are())
         return self._kinds.of(self._as_they_are())
+
+    def drawn_by(self, pair: Pair) -> str:
+        """The name of the reservation that draws a job, in which an entry stands for it; empty if none does."""
+        index, job, _ = pair
+        many = len(job.partitions)
+        return "" if index < many else self.magnets_of(job)[index // many - 1]
+
+    def magnets_of(self, job: Job) -> Sequence[str]:
+        """Names of the reservations that draw a job: none a component, nor one that names a reservation."""
+        if not self.magnets or self.listed is not None:
+            return ()
+        if job.request.options.reservation or job.request.het_job_id is not None:
+            return ()
+        return [one.name for one in self.magnets if one.admits(job)]
 
     def classes(self) -> KeysView[tuple[int, str]]:
         """Of which request classes and partitions there are pairs; -1 is the class of a job in several partitions."""
@@ -308,7 +331,10 @@ class Order:
         pairs.sort(key=self.rank)
 
     def _pairs_of(self, job: Job) -> list[Pair]:
-        return [(index, job, partition) for index, partition in enumerate(job.partitions)]
+        pairs = [(index, job, partition) for index, partition in enumerate(job.partitions)]
+        for _ in self.magnets_of(job) if self.magnets else ():
+            pairs += [(len(pairs) + index, job, partition) for index, partition in enumerate(job.partitions)]
+        return pairs
 
 
 def _breaks_tie(one: tuple[float, int, int], other: tuple[float, int, int]) -> bool:

@@ -98,11 +98,12 @@ class Reservations:
             raise InputError("Requested nodes are busy")
         made = Reservation(name, start, end, nodes, users, accounts, flags, licenses)
         self.by_name[name] = made
+        self._cluster.redraw()
         return made
 
     def of(self, job: Job) -> Reservation | None:
-        """The reservation that a job asked for, or None."""
-        return self.by_name.get(job.options.reservation)
+        """The reservation that a job asked for, or that draws it; or None."""
+        return self.by_name.get(job.reservation)
 
     def lacks(self, job: Job) -> bool:
         """Whether a job asked for a reservation that there is not, or not any more."""

@@ -475,7 +475,7 @@ def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptu
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: DAILY: no effect here; known are FLEX, IGNORE_JOBS, MAINT, PART_NODES, REPLACE"
+        "reservation r: DAILY: no effect here; known are FLEX, IGNORE_JOBS, MAGNETIC, MAINT, PART_NODES, REPLACE"
     ]
 
 

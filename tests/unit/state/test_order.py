@@ -19,7 +19,7 @@ def job_of(number: int, priority: float, partitions: list[int], reservation: str
     """A job that waits."""
     there: Any = [PARTITIONS[index] for index in partitions]
     options = SimpleNamespace(reservation=reservation, nice=0)
-    request: Any = SimpleNamespace(id=number, array=None, task=0, options=options)
+    request: Any = SimpleNamespace(id=number, array=None, task=0, options=options, het_job_id=None)
     job = Job(request, there, {}, 60.0, None, request_class=0)
     job.priority, job.eligible = priority, 0.0
     return job
@@ -125,3 +125,24 @@ def test_what_is_left_of_an_array_goes_to_the_end_of_the_list() -> None:
     assert [job.id for _, job, _ in order.pairs()] == [1, 2, 4, 3]
     order.started(waiting.pop(1))
     assert [job.id for _, job, _ in order.pairs()] == [3, 2, 4]
+
+
+def test_a_reservation_that_draws_jobs_is_tried_before_all_else() -> None:
+    """Not by one that names a reservation; of several the one that begins first (Slurm's source, and recorded)."""
+    first, second, other = job_of(1, 1, [0, 2]), job_of(2, 5, [0]), job_of(3, 9, [0], "r")
+    waiting = {one.id: one for one in (first, second, other)}
+    order = Order(waiting, {"r", "m", "n"})
+    order.changed()
+    order.magnets = [
+        SimpleNamespace(name="m", admits=lambda job: True),
+        SimpleNamespace(name="n", admits=lambda job: job.id == 1),
+    ]  # type: ignore[assignment]
+    found = [(job.id, partition.name, order.drawn_by((index, job, partition))) for index, job, partition in order]
+    assert found == [
+        *((1, "c", "m"), (1, "c", "n"), (3, "a", ""), (2, "a", "m")),
+        *((1, "a", "m"), (1, "a", "n"), (1, "c", ""), (2, "a", ""), (1, "a", "")),
+    ]
+    assert order.kinds() == {(name, where) for _, name, where in found} | {("a", "r")}
+    waiting.pop(1)
+    order.discard(first)
+    assert [job.id for _, job, _ in order] == [3, 2, 2]
