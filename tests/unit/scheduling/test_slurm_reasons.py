@@ -236,3 +236,14 @@ def test_a_job_for_whole_nodes_waits_for_resources_as_soon_as_too_few_are_idle(w
     controller = Controller(parse_slurm_conf(CONF), jobs)
     controller.run(4.1)
     assert controller.cluster.jobs[3].reason == reason
+
+
+def test_a_job_that_waits_for_few_switches_blocks_those_behind_it() -> None:
+    """No leaf has so many nodes, so that it waits for the time that it gives (recorded on 22.05)."""
+    tree = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=top Switches=a,b\n"
+    conf = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{CONF}", topology=tree)
+    controller = Controller(conf, [job(1, "-N3", "--switches=1@1:00"), job(2, "-N1", at=1.0)], slurm_version="22.05")
+    controller.run(20.0)
+    assert (controller.cluster.jobs[1].reason, controller.cluster.jobs[2].runs) == ("Resources", [])
+    controller.run(200.0)
+    assert controller.cluster.jobs[1].runs[0].start == pytest.approx(65, abs=30)
