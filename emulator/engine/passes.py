@@ -175,7 +175,7 @@ class Passes(Part):
         """Have the loops look again once a run of one of these jobs would not be over as a reservation begins."""
         phase = self.timing.second_phase
         begins = math.floor(start + phase) - phase
-        for limit in {job.plan_limit if job.time_min is None else job.time_min for job in jobs}:
+        for limit in {job.shortest for job in jobs}:
             at = begins - limit + 1
             if at > self.cluster.now and at not in self._nears:
                 self._nears.add(at)

@@ -86,8 +86,7 @@ class ClusterEntry(Entry):
     @property
     def shortest(self) -> float:
         """Seconds that its run has at least."""
-        job = self._pair[0]
-        return job.plan_limit if job.time_min is None else job.time_min
+        return self._pair[0].shortest
 
     @property
     def reserves(self) -> bool:

@@ -256,6 +256,11 @@ class Job:
         return (quality is not None and "NORESERVE" in quality.flags) or self.below_threshold
 
     @property
+    def shortest(self) -> float:
+        """For how long backfill plans it: its least limit, but by its own where it has a deadline (recorded)."""
+        return self.plan_limit if self.time_min is None or self.deadline < UNLIMITED else self.time_min
+
+    @property
     def plan_limit(self) -> float:
         """The length to plan with: the limit, for which a year stands if there is none; less if a plugin says so."""
         limit = self.limit if self.limit < YEAR else YEAR

@@ -103,3 +103,11 @@ def test_backfill_tests_so_many_jobs_of_a_user_and_account() -> None:
 def test_the_first_of_a_partition_that_does_not_fit_is_blocked() -> None:
     first, head, behind = after((0, 60, "-N2 -t2"), (1, 10, "-N2 -t2"), (2, 10, "-N2 -t2"), until=30)
     assert (first.blocked, head.blocked, behind.blocked) == (False, True, False)
+
+
+@pytest.mark.parametrize(("deadline", "start"), [("", 5), (" --deadline=now+600", 200)])
+def test_backfill_plans_a_job_with_a_deadline_for_its_own_limit(deadline: str, start: float) -> None:
+    """And one without for its least limit (recorded on 22.05): the hole before the next job is two minutes long."""
+    words = (0, 120, "-N1 -t2"), (1, 60, "-N2 -t1"), (2, 50, f"-N1 -t6 --time-min=1{deadline}")
+    *_, third = after(*words, version="22.05")
+    assert third.runs[0].start == pytest.approx(start, abs=30)
