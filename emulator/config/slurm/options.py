@@ -87,7 +87,13 @@ _BACKFILL = (
         "components are tried one behind the other, by their least, average or highest priority",
         choices=("MIN", "AVG", "MAX"),
     ),
-    Word("bf_allow_magnetic_slot", IGNORED, "jobs keep nothing in a reservation that draws them (MAGNETIC), as with NO, the default", _FLAG, "NO"),
+    Word(
+        "bf_allow_magnetic_slot",
+        IGNORED,
+        "jobs keep nothing in a reservation that draws them (MAGNETIC), as with NO, the default",
+        _FLAG,
+        "NO",
+    ),
     Word("max_job_bf", HONOURED, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
     *ignored(
         "depends on the load of real daemons",
