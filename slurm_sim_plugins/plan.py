@@ -51,8 +51,8 @@ class Entry:
         array: the id of the array that the job is a task of; None for none.
         het_job_id: the id of the first component of the heterogeneous job that it is a component of; None for none.
         submit: when it was submitted, or requeued last, in seconds.
-        reservation: the name of the reservation that draws the job (``MAGNETIC``), in which the entry stands for it; empty
-            for none. Only the hook ``backfill`` sees such entries.
+        reservation: the name of the reservation that draws the job (``MAGNETIC``), in which the entry stands for it;
+            empty for none. Only the hook ``backfill`` sees such entries.
     """
 
     __slots__ = ("account", "array", "het_job_id", "id", "partition", "reservation", "submit", "user")

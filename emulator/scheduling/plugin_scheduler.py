@@ -396,8 +396,7 @@ class PluginScheduler:
             self._hooks.fail(name, error, time=self.cluster.now)
         kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)] if name == "backfill" else []
         self._plan, self._plans = None, []
-        for job in self.cluster.waiting.values() if self.cluster.order.magnets else ():
-            job.drawn = ""
+        self.cluster.release_drawn()
         self._check_het_jobs()
         for room in cleared:
             # It was cleared, and the scheduler did not use it.

@@ -258,6 +258,11 @@ class Cluster:
             for job in self.waiting.values():
                 job.entries = ()
 
+    def release_drawn(self) -> None:
+        """A loop is over: jobs that wait are tried in no reservation that draws them."""
+        for job in self.waiting.values() if self.order.magnets else ():
+            job.drawn = ""
+
     def look_again(self) -> None:
         """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
         self.redraw()

@@ -67,7 +67,7 @@ class Order:
         tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
         preempts: whether one job may preempt another by their QOS; None where none may.
         listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
-        magnets: reservations that draw jobs, by their begin: a job that may use one, and names none, is tried there, too.
+        magnets: reservations that draw jobs, by their begin: a job that may use one and names none is tried there, too.
     """
 
     __slots__ = (
