@@ -13,7 +13,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import updated as updated_nodes
 from emulator.config.slurm.partitions import updated
 from emulator.operator.update import Fields
-from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty
+from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty, least_nodes
 from emulator.scheduling.requests import tres_totals, unasked_memory
 from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.errors import InputError
@@ -131,7 +131,11 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         raise InputError(f"of a partition the emulator can update {', '.join(OF_A_PARTITION.values())}, not {other!r}")
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
-    _reconfigure(_with_partition(conf, name, stated), controller)
+    changed = _with_partition(conf, name, stated)
+    for job in controller.cluster.pending() if "MinNodes" in stated else ():
+        job.least_nodes = least_nodes(job)
+        job.request = replace(job.request, options=replace(job.options, min_nodes=job.least_nodes))
+    _reconfigure(changed, controller)
 
 
 def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> SlurmConf:

@@ -34,6 +34,7 @@ NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
 NO_GROUP = "User's group not permitted to use this partition"
 PARTITION_TIME = "PartitionTimeLimit"
 TIME_MIN_INVALID = "Invalid time-min specification (exceeds job's time or other limits)"
+NOT_CONFIGURED = "Requested partition configuration not available now"
 REFUSALS = {
     PARTITION_TIME: "Requested time limit is invalid (missing or exceeds some limit)",
     PARTITION_CONFIG: "More processors requested than permitted",
@@ -302,13 +303,26 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
         return PARTITION_NODES
     most = want.most_nodes
-    if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
+    few = partition.min_nodes > 1 and min(most or partition.min_nodes, least_nodes(job)) < partition.min_nodes
+    if few and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
     limit = job.time_min if least and job.time_min is not None else job.limit
     free = job.limit_of_operator or job.options.time_limit is None or "PARTITIONTIMELIMIT" in lifted
     if limit > partition.max_time and not free:
         return PARTITION_TIME
     return None
+
+
+def least_nodes(job: Job) -> int:
+    """The nodes that a job wants at least: those that it states, or the least MinNodes of its partitions if it may.
+
+    Partitions with a greater one do not take it; it stays as it is if MinNodes is updated (recorded on 22.05).
+    """
+    if job.least_nodes:
+        return job.least_nodes
+    stated, most = job.options.min_nodes or 1, job.options.max_nodes
+    fewest = min(partition.min_nodes for partition in job.partitions)
+    return max(stated, fewest) if most is None or most >= fewest else stated
 
 
 def _check_words(request: JobRequest, cluster: Cluster) -> None:
@@ -477,4 +491,8 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
         for one, why in zip(partitions, reasons, strict=True)
     ]
     told = [bound for bound in bounds if bound in REFUSALS] or [TOO_MUCH_MEMORY]
+    # Of a job that states no nodes Slurm finds out later that there are too few.
+    unstated = len(partitions) > 1 and job.options.min_nodes is None and PARTITION_NODES in told
+    if unstated and (enforce == "ANY" or set(told) == {PARTITION_NODES}):
+        raise RejectedError(NOT_CONFIGURED)
     raise RejectedError(REFUSALS[told[-1 if enforce == "ANY" else 0]])

@@ -75,6 +75,7 @@ class Job:
         counted_cpus: with how many CPUs its priority counts it; 0 for as many as it asks for.
         planned_cpus: with how many its next number will, for it was planned or has run.
         graced: whether it was given a grace time, and has not ended by itself since: Slurm takes that for preemption.
+        least_nodes: how many it wanted at least before MinNodes was updated; 0 if that was not.
         counted: how a plan of counted nodes was last asked about it, or None.
         drawn: the name of the reservation that draws it, in which it is tried now, or runs; empty for none.
     """
@@ -84,7 +85,17 @@ class Job:
         *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
         *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
         *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
-        *("counted_cpus", "drawn", "graced", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
+        *(
+            "counted_cpus",
+            "drawn",
+            "graced",
+            "least_nodes",
+            "limit_of_operator",
+            "made_way",
+            "planned_cpus",
+            "saved",
+            "seen",
+        ),
         *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
         *("wants", "work_since", "worked"),
     )
@@ -138,6 +149,7 @@ class Job:
         self.limit_of_operator = False
         self.made_way: float | None = None
         self.drawn = ""
+        self.least_nodes = 0
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""

@@ -76,7 +76,7 @@ def test_bounds_and_tiers_hold_for_jobs_that_wait() -> None:
     assert job.runs[0].start == pytest.approx(32, abs=3)
     late = ((30.0, "scontrol update PartitionName=p MinNodes=2"),)
     _, job = played("-n4 -t5", "-n2 -t5", commands=late)
-    assert where(job) == [0, 1]
+    assert (job.runs, job.reason) == ([], "PartitionNodeLimit")
 
 
 def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
