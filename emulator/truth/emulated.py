@@ -17,6 +17,7 @@ from emulator.truth.inputs import Inputs
 from emulator.truth.numbers import with_numbers_of_tasks
 from emulator.truth.observer import JobObservations, Observer
 from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT
+from slurm_sim_plugins.errors import InputError
 
 MODULO_OF_SWEEP = Timing().sweep_phase
 """Where a scenario does not say when the sweep falls, it does not depend on it."""
@@ -54,7 +55,10 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
     controller = Controller(
         inputs.conf,
         inputs.requests,
-        [(at, partial(_commanded, command)) for at, command in inputs.actions],
+        [
+            *((at, partial(_commanded, command)) for at, command in inputs.actions),
+            *((at, partial(_refused, words)) for at, words in inputs.refused),
+        ],
         timing_of(inputs),
         accounts=inputs.accounts(),
         operation=inputs.operation,
@@ -71,6 +75,11 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
 def _commanded(command: str, controller: Controller) -> None:
     """What an operator said is done, with the numbers that jobs have here."""
     scontrol(with_numbers_of_tasks(command, controller), controller)
+
+
+def _refused(words: str, controller: Controller) -> None:
+    """What was refused in the recording before any controller could is refused here, too."""
+    raise InputError(words)
 
 
 def timing_of(inputs: Inputs) -> Timing:

@@ -20,8 +20,18 @@ from emulator.workload.request import JobRequest
 from emulator.workload.scenario import Action, Rejection, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
-NOT_GIVEN = "No valid entity in update command"
-"""What ``scontrol`` says of a command that it does not hand on."""
+NOT_GIVEN = (
+    "No valid entity in update command",
+    "You must specify a reason when DOWNING or DRAINING a node",
+    "Invalid time specification",
+    "Update of this parameter is not supported",
+)
+"""What ``scontrol`` says of commands that it does not hand on.
+
+Without such an answer commands are done that ``scontrol`` would not take: not all recordings have them word by word.
+"""
+NO_JOB = "Invalid job id specified"
+"""What it says of one that names no job by its number."""
 FAR_FROM_ALL = 1_000_000
 """What is added to the highest number for submissions that were refused, whose numbers are not known."""
 DEFAULT_USER = "root"
@@ -36,6 +46,7 @@ class Inputs:
         conf: the configuration.
         requests: the submissions.
         actions: (second, command).
+        refused: (second, words) of commands that are not done here.
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None for any.
         names: of the jobs, by id.
         accounting: commands that made the accounts; None where there is no accounting.
@@ -46,6 +57,7 @@ class Inputs:
     conf: SlurmConf
     requests: tuple[JobRequest, ...]
     actions: tuple[tuple[float, str], ...]
+    refused: tuple[tuple[float, str], ...]
     sweep_phase: float | None
     names: Mapping[int, str]
     accounting: tuple[str, ...] | None = None
@@ -67,8 +79,8 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     """
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
     numbers = {job.id for job in scenario.submissions}
-    given = [action for action in scenario.actions or () if not (action.output or "").startswith(NOT_GIVEN)]
-    done = [(action.at, action.command.text) for action in given if not _is_about_no_job(action, numbers)]
+    said = [(action, _refusal(action, numbers)) for action in scenario.actions or ()]
+    done = [(action.at, action.command.text) for action, refusal in said if not refusal]
     jobs = [*_jobs(scenario, known), *_refused(scenario)]
     conf = scenario.configuration()
     commands = [command.text for command in scenario.accounting or ()]
@@ -77,6 +89,7 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
         conf,
         tuple(sorted((request for _, request in jobs), key=lambda request: request.submit)),
         tuple(sorted([*done, *supplied])),
+        tuple((action.at, refusal) for action, refusal in said if refusal),
         scenario.sweep_phase,
         {request.id: name for name, request in jobs},
         tuple(commands) if accounted else None,
@@ -85,10 +98,14 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     )
 
 
-def _is_about_no_job(action: Action, numbers: Collection[int]) -> bool:
-    """Whether a command was refused that names no recorded job: in the emulator a task may have its number."""
-    named = NAMED.search(action.command.text)
-    return bool(action.output) and named is not None and int(named[2]) not in numbers
+def _refusal(action: Action, numbers: Collection[int]) -> str:
+    """Why a command is not to be done here; empty if it is.
+
+    Either ``scontrol`` did not hand it on, or it was refused and names no recorded job: a task may have its number here.
+    """
+    output, named = action.output or "", NAMED.search(action.command.text)
+    none = output.startswith(NO_JOB) if named is None else int(named[2]) not in numbers
+    return output if none or output.startswith(NOT_GIVEN) else ""
 
 
 def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
