@@ -134,7 +134,6 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     changed = _with_partition(conf, name, stated)
     for job in controller.cluster.pending() if "MinNodes" in stated else ():
         job.least_nodes = least_nodes(job)
-        job.request = replace(job.request, options=replace(job.options, min_nodes=job.least_nodes))
     _reconfigure(changed, controller)
 
 

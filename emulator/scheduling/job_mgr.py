@@ -170,9 +170,12 @@ def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
 def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
     """Let a job ask for other nodes in the same partitions."""
     job.request, job.entries = replace(job.request, options=options), ()
-    job.request_class = cluster.classes.setdefault(_alike(options, job.lifted), len(cluster.classes))
+    alike, least = _alike(options, job.lifted), job.least_nodes
+    if least:
+        alike = replace(alike, account=f"{least} nodes or more")
+    job.request_class = cluster.classes.setdefault(alike, len(cluster.classes))
     job.wants = {
-        partition.name: _known_want(job.request_class, job.request, partition, cluster, job.lifted)
+        partition.name: _known_want(job.request_class, job.request, partition, cluster, job.lifted, least)
         for partition in job.partitions
     }
 
@@ -320,6 +323,8 @@ def least_nodes(job: Job) -> int:
     """
     if job.least_nodes:
         return job.least_nodes
+    if len(job.partitions) == 1 and job.partitions[0].min_nodes <= 1:
+        return job.options.min_nodes or 1
     stated, most = job.options.min_nodes or 1, job.options.max_nodes
     fewest = min(partition.min_nodes for partition in job.partitions)
     return max(stated, fewest) if most is None or most >= fewest else stated
@@ -412,12 +417,17 @@ def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) 
 
 
 def _known_want(
-    request_class: int, request: JobRequest, partition: Partition, cluster: Cluster, lifted: frozenset[str]
+    request_class: int,
+    request: JobRequest,
+    partition: Partition,
+    cluster: Cluster,
+    lifted: frozenset[str],
+    least: int = 0,
 ) -> Want:
-    """What a job needs in a partition: the same as all that ask for the same."""
+    """What a job needs in a partition, on so many nodes at least: the same as all that ask for the same."""
     key = (request_class, partition.name)
     if key not in cluster.wants:
-        fewest = 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes
+        fewest = max(least, 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes)
         cluster.wants[key] = want_of(request, partition, cluster, fewest)
     return cluster.wants[key]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import drawn, still_waits
-from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay_alone
+from emulator.scheduling.job_mgr import fits_empty, least_nodes, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
@@ -26,6 +26,9 @@ from emulator.state.partition import Partition
 from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.nodes import Allocation, Mask
+
+OF_LIMITS = ("Assoc", "QOS")
+"""How reasons begin that are limits."""
 
 
 def schedule(cluster: Cluster, controls: Controls, full: bool = False, test_time: float = 0.0) -> bool:
@@ -179,8 +182,8 @@ class _Pass:
 
     def _share(self, tried: Job, before: str) -> None:
         """Tasks of an array that have not run share one record: its reason is that of the task that was tried."""
-        for job in self._cluster.waiting.values() if tried.reason != before and not tried.runs else ():
-            if job.request.array == tried.request.array and not job.runs:
+        for job in self._cluster.waiting.values() if tried.reason != before and tried.waits_with_others else ():
+            if job.request.array == tried.request.array and job.waits_with_others:
                 job.reason = tried.reason
 
     def _look(self, job: Job, partition: Partition) -> None:
@@ -308,7 +311,8 @@ class _Pass:
         reason = accounting.obstacle(job)
         if not reason:
             accounting.forget(job)
-        return self._limited(job, partition, reason)
+        # One that shows such a limit already is passed over.
+        return self._limited(job, partition, reason, not job.reason.startswith(OF_LIMITS))
 
     def _lacks_licenses(self, job: Job, partition: Partition) -> bool:
         """Whether the licences for a job are in use; note what it waits for."""
@@ -335,7 +339,7 @@ class _Pass:
             left = self._not_kept(self._cluster.machine.up)
             if (required & ~left).any():
                 return True
-        if self._left(partition)[1] >= max(job.options.min_nodes or 1, 1):
+        if self._left(partition)[1] >= least_nodes(job):
             return False
         job.reason = RESERVED_FOR_HIGHER
         self._block(job, partition)
@@ -360,13 +364,13 @@ class _Pass:
         accounting = self._cluster.accounting
         return accounting is not None and self._limited(job, partition, accounting.refusal(job, partition, found))
 
-    def _limited(self, job: Job, partition: Partition, reason: str) -> bool:
+    def _limited(self, job: Job, partition: Partition, reason: str, blocks: bool = True) -> bool:
         """Note the reason, if any; such a job blocks no other unless the configuration says so (observation E4)."""
         if not reason:
             return False
         job.reason = reason
-        if self._cluster.accounting is not None and self._cluster.accounting.stops:
-            self._failed.add((partition.name, job.reservation))
+        if blocks and self._cluster.accounting is not None and self._cluster.accounting.stops:
+            self._hold_up(job, partition)
         return True
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
@@ -386,9 +390,15 @@ class _Pass:
                 self._keep(required)
             return
         job.reason = self._reason(job, partition)
-        if required is not None:
-            self._keep(required)
-        elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
+        if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
+            self._hold_up(job, partition)
+
+    def _hold_up(self, job: Job, partition: Partition) -> None:
+        """Leave a partition at a job, or keep the nodes that it names if these are all that it needs."""
+        want = job.wants[partition.name]
+        if want.required is not None and want.required.sum() >= want.min_nodes:
+            self._keep(want.required)
+        elif reserves(job, self._cluster):
             job.blocked = True
             self._failed.add((partition.name, job.reservation))
             if not job.reservation or self._holds_up_others(job):

@@ -48,8 +48,8 @@ class LicensePlan:
         return None
 
     def _room(self, name: str, begin: float, end: float) -> int:
-        """How many are free at all times between."""
-        uses = [use for use in self._uses[name] if use[0] < end and use[1] > begin]
+        """How many are free at all times between, and at the end: there others may begin to have them (recorded)."""
+        uses = [use for use in self._uses[name] if use[0] <= end and use[1] > begin]
         instants = [begin, *(use[0] for use in uses if use[0] > begin)]
         used = (sum(count for since, until, count in uses if since <= at < until) for at in instants)
         return self._total[name] - max(used)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from emulator.config.slurm.hostlist import compress
+from emulator.scheduling.job_mgr import least_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
@@ -34,7 +35,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         return RESOURCES
     reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
     wanted = job.wants[partition.name].required
-    if wanted is None and not reserved and int((up & ~kept).sum()) < max(job.options.min_nodes or 1, 1):
+    if wanted is None and not reserved and int((up & ~kept).sum()) < least_nodes(job):
         return RESERVED_FOR_HIGHER
     if wanted is None and _may_be_closed(cluster):
         suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])

@@ -26,6 +26,8 @@ NOT_YET_TRIED = frozenset({"None", RESOURCES, RESERVED_FOR_HIGHER})
 
 
 NOTHING: frozenset[str] = frozenset()
+MOST_TASKS = 2**31
+"""More than an array may have."""
 
 
 class Job:
@@ -150,6 +152,17 @@ class Job:
         self.made_way: float | None = None
         self.drawn = ""
         self.least_nodes = 0
+
+    @property
+    def waits_with_others(self) -> bool:
+        """Whether it shares a record with the other tasks of its array that wait: none of its own yet."""
+        of_array = self.request.array is not None and self.state is State.PENDING
+        return of_array and not self.runs and self.tie_break[2] >= 0
+
+    def split_off(self) -> None:
+        """As a task of an array it gets a record of its own: of equal numbers that goes before that of the others."""
+        if self.waits_with_others:
+            self.tie_break = (*self.tie_break[:2], self.request.task - MOST_TASKS)
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""

@@ -6,9 +6,11 @@ from functools import partial
 
 import pytest
 
+from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
+from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
 from emulator.state.run import State
 from emulator.truth.commands import answer
@@ -247,3 +249,30 @@ def test_a_job_that_waits_for_few_switches_blocks_those_behind_it() -> None:
     assert (controller.cluster.jobs[1].reason, controller.cluster.jobs[2].runs) == ("Resources", [])
     controller.run(200.0)
     assert controller.cluster.jobs[1].runs[0].start == pytest.approx(65, abs=30)
+
+
+@pytest.mark.parametrize(("stops", "start"), [("", 3), (",assoc_limit_stop", 105)])
+def test_a_job_at_a_limit_keeps_the_nodes_of_its_partition_where_limits_stop(stops: str, start: float) -> None:
+    """Job 3 is of another partition, of whose nodes job 2 may have any (recorded on 22.05)."""
+    text = f"{LOOPS}{stops},bf_max_job_test=1\n{CONF}AccountingStorageType=accounting_storage/slurmdbd\n"
+    conf = parse_slurm_conf(f"{text}AccountingStorageEnforce=limits\n")
+    accounts = parse_accounts(
+        "add cluster c\nadd account a\nadd account b\nadd user u account=a\nadd user v account=b\n"
+        "modify account a set GrpTRES=cpu=1\n"
+    )
+    jobs = job(1, "-n1"), job(2, "-n1", "-phi", at=1.0), job(3, "-n1", "-pq", at=2.0, user="v")
+    controller = Controller(conf, jobs, accounts=accounts, slurm_version="22.05")
+    controller.run(300.0)
+    assert controller.cluster.jobs[2].runs[0].start == pytest.approx(102, abs=4)
+    assert controller.cluster.jobs[3].runs[0].start == pytest.approx(start, abs=4)
+
+
+@pytest.mark.parametrize(("length", "first"), [(59.0, 0.0), (60.0, 180.0)])
+def test_licences_are_not_planned_up_to_when_others_have_them(length: float, first: float) -> None:
+    """Slurm looks at what is planned from the very end on, too (recorded on 22.05)."""
+    controller = cluster(job(1, "-n1", "-Lfoo", "-H"))
+    plan, waits = LicensePlan(controller.cluster), controller.cluster.jobs[1]
+    plan.keep(waits, 60.0 + controller.cluster.now, 180.0 + controller.cluster.now)
+    found = plan.first(waits, controller.cluster.now, length)
+    assert found is not None
+    assert found - controller.cluster.now == first
