@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
@@ -35,7 +37,7 @@ from emulator.state.reservation import Reservation
 from emulator.state.run import State
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
-from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.sbatch import array_of, parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
@@ -44,8 +46,12 @@ if TYPE_CHECKING:
     from emulator.state.cluster import Cluster
 
 log = logging.getLogger(__name__)
+LIST = re.compile(r",(?![^\[]*\])")
+"""What separates jobs: no comma within brackets."""
+OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
+"""Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
 Some = TypeVar("Some")
-FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "PART_NODES", "REPLACE"})
+FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE"})
 """Flags of reservations that have an effect."""
 LISTS = ("Users", "Accounts", "Flags")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
@@ -132,26 +138,39 @@ def _jobs(words: list[str], controller: Controller) -> list[Job]:
         if equals and key.lower() in ("jobname", "name"):
             found += [job for job in controller.cluster.jobs.values() if job.name == value]
             continue
-        for text in (value if equals else word).split(","):
+        for text in LIST.split(value if equals else word):
             found += _named(text, controller)
     return found
 
 
 def _named(text: str, controller: Controller) -> list[Job]:
-    """A job, array or heterogeneous job by its id, parts as ``ID_INDEX`` or ``ID+OFFSET``, or all jobs of a name."""
+    """A job, array or heterogeneous job by its id, parts as ``ID_INDEX``, ``ID_[INDICES]`` or ``ID+OFFSET``.
+
+    Or else all jobs of a name.
+    """
     known = controller.cluster.jobs.values()
-    array, underscore, index = text.partition("_")
+    tasks = OF_AN_ARRAY.fullmatch(text)
     if of_het_job := named(text, controller.cluster):
         found = list(of_het_job)
     elif text.isdigit():
         found = [job for job in known if int(text) in (job.id, job.request.array)]
-    elif underscore and array.isdigit() and index.isdigit():
-        found = [job for job in known if (job.request.array, job.request.task) == (int(array), int(index))]
+    elif tasks is not None:
+        found = _tasks(int(tasks[1]), array_of(tasks[2].strip("[]")).indices, controller.cluster)
     else:
         found = []
     found = found or [job for job in known if job.name == text]
     if not found:
         raise InputError(f"there is no job {text!r}")
+    return found
+
+
+def _tasks(array: int, indices: Sequence[int], cluster: Cluster) -> list[Job]:
+    """Tasks of an array by their indices: each that waits with others gets a record of its own, which goes first."""
+    of_array = [job for job in cluster.jobs.values() if job.request.array == array]
+    found = [job for job in of_array if job.request.task in set(indices)]
+    for job in found if any(job.waits_with_others and job not in found for job in of_array) else ():
+        job.split_off()
+        cluster.order.changed()
     return found
 
 
@@ -222,8 +241,8 @@ def _release(words: list[str], controller: Controller) -> None:
     arrays: dict[int, Job] = {}
 
     def release(job: Job) -> None:
-        jobs.release(job, controller, arrays.get(job.request.array or 0))
-        if job.request.array is not None and not job.runs:
+        jobs.release(job, controller, arrays.get(job.request.array or 0) if job.waits_with_others else None)
+        if job.request.array is not None and job.waits_with_others:
             arrays.setdefault(job.request.array, job)
 
     _modify(widened(_jobs(words, controller), controller.cluster), {"priority": RELEASE}, controller, release)
@@ -422,9 +441,10 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
     end = _end(fields, start, controller, one.end)
     flags = one.flags | _flags(fields) | _flags(fields, "flags+")
-    one.flags = flags - _flags(fields, "flags-")
-    one.start, one.end = start, end
-    one.nodes = one.nodes if nodes is None else nodes
+    flags = flags - _flags(fields, "flags-")
+    nodes = one.nodes if nodes is None else nodes
+    controller.reservations.check(replace(one, flags=flags, start=start, end=end, nodes=nodes))
+    one.flags, one.start, one.end, one.nodes = flags, start, end, nodes
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()

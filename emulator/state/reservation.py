@@ -48,6 +48,15 @@ class Reservation:
         return self.start <= now < self.end
 
 
+OVERLAPPING = frozenset({"MAINT", "OVERLAP"})
+"""Flags of reservations that may have nodes of others."""
+
+
+def goes_over(own: Reservation, other: Reservation) -> bool:
+    """Whether jobs of a reservation use nodes of another that overlaps it."""
+    return "MAINT" in own.flags or ("OVERLAP" in own.flags and "MAINT" not in other.flags)
+
+
 def _named(name: str, names: tuple[str, ...]) -> bool:
     """Whether a name is in a list, or not in one of those that are left out (with a minus)."""
     if names and all(other.startswith("-") for other in names):
@@ -85,21 +94,28 @@ class Reservations:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
         Raises:
-            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; there are not so many, or not so
-                many licences.
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; another reservation has them, and
+                neither says MAINT or OVERLAP; there are not so many, or not so many licences.
         """
         for license, many in licenses:
             if many > self._cluster.licenses.get(license, (0, 0))[0]:
                 raise InputError("Invalid license specification")
-        busy = self._busy(start, end)
+        made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
         if nodes is None:
+            busy = self._busy_from(start) | self._others_of(made)
             nodes = self._chosen(count or 0, ~busy & self._whole_nodes(partition), partition)
-        elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
-            raise InputError("Requested nodes are busy")
-        made = Reservation(name, start, end, nodes, users, accounts, flags, licenses)
+        made.nodes = nodes
+        self.check(made)
         self.by_name[name] = made
         self._cluster.redraw()
         return made
+
+    def check(self, one: Reservation) -> None:
+        """Refuse a reservation, made or changed, of nodes that others have at some time, or jobs beyond its begin."""
+        if (one.nodes & self._others_of(one)).any():
+            raise InputError("Requested reservation overlaps with another reservation")
+        if "IGNORE_JOBS" not in one.flags and (one.nodes & self._busy_from(one.start, one.name)).any():
+            raise InputError("Requested nodes are busy")
 
     def of(self, job: Job) -> Reservation | None:
         """The reservation that a job asked for, or that draws it; or None."""
@@ -131,6 +147,8 @@ class Reservations:
             # The next sweep removes it; until then jobs of one that is no bound still start.
             return ~kept
         for reservation in self.by_name.values():
+            if own is not None and goes_over(own, reservation):
+                continue
             if reservation is not own and self.begin_of(reservation) < at + length and reservation.end > at:
                 kept |= reservation.nodes
         if own is not None and "FLEX" not in own.flags:
@@ -175,15 +193,22 @@ class Reservations:
             reservation.nodes[old] = False
             reservation.nodes[new] = True
 
-    def _busy(self, start: float, end: float) -> Mask:
+    def _busy_from(self, start: float, name: str = "") -> Mask:
+        """Nodes of jobs that may run on then, but for those of a reservation."""
         busy = self._cluster.no_nodes()
         for job in self._cluster.running.values():
-            if job.run is not None and self._cluster.planned_end(job) > start:
+            if job.run is not None and self._cluster.planned_end(job) > start and job.reservation != (name or None):
                 busy |= job.run.allocation.mask(len(busy))
-        for other in self.by_name.values():
-            if other.start < end and other.end > start:
-                busy |= other.nodes
         return busy
+
+    def _others_of(self, one: Reservation) -> Mask:
+        """Nodes of others at any time of a reservation; with MAINT or OVERLAP these do not matter."""
+        taken = self._cluster.no_nodes()
+        for other in self.by_name.values() if not one.flags & OVERLAPPING else ():
+            matters = other.name != one.name and not other.flags & OVERLAPPING
+            if matters and other.start < one.end and other.end > one.start:
+                taken |= other.nodes
+        return taken
 
     def _whole_nodes(self, partition: Partition | None) -> Mask:
         """Nodes of which jobs of a partition may have all: not those with more CPUs than ``MaxCPUsPerNode`` (24.11)."""

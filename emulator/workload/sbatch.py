@@ -452,7 +452,12 @@ def _counts(wanted: tuple[str, int]) -> bool:
     return wanted[1] > 0
 
 
-def _array(text: str) -> TaskArray:
+def array_of(text: str) -> TaskArray:
+    """The tasks of an array, as ``--array`` states them.
+
+    Raises:
+        ValueError: what cannot be read.
+    """
     ranges, percent, limit = text.partition("%")
     indices: set[int] = set()
     for part in ranges.split(","):
@@ -588,7 +593,7 @@ def _yes_or_no(text: str) -> bool:
 
 OPTIONS: Mapping[str, _Option] = {
     "account": _Option(_put("account", _some), "A"),
-    "array": _Option(_put("array", _array), "a"),
+    "array": _Option(_put("array", array_of), "a"),
     "begin": _Option(_keep(), "b"),
     "constraint": _Option(_put("constraint", _some), "C"),
     "contiguous": _Option(_keep(contiguous=True), value="none"),

@@ -475,7 +475,8 @@ def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptu
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: DAILY: no effect here; known are FLEX, IGNORE_JOBS, MAGNETIC, MAINT, PART_NODES, REPLACE"
+        "reservation r: DAILY: no effect here; "
+        "known are FLEX, IGNORE_JOBS, MAGNETIC, MAINT, OVERLAP, PART_NODES, REPLACE"
     ]
 
 
@@ -521,3 +522,51 @@ def test_a_refused_update_of_a_reservation_leaves_it_as_it_was(change: str, word
     assert (one.start, one.end - one.start, one.flags) == (61, 300, {"MAINT"})
     found = run([], [(1.0, f"{MADE} Colour=red")], until=5)
     assert "not 'colour'" in found.refused[0][1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "other", "refused"),
+    [
+        ("IGNORE_JOBS", "IGNORE_JOBS", "Requested reservation overlaps with another reservation"),
+        ("OVERLAP,IGNORE_JOBS", "IGNORE_JOBS", ""),
+        ("IGNORE_JOBS", "MAINT,IGNORE_JOBS", ""),
+        ("OVERLAP", "IGNORE_JOBS", "Requested nodes are busy"),
+    ],
+)
+def test_reservations_overlap_if_one_of_them_says_so(flags: str, other: str, refused: str) -> None:
+    """IGNORE_JOBS says nothing of other reservations (recorded on 22.05; Slurm's source)."""
+    create = "scontrol create reservation StartTime=now+60 Duration=5 Nodes=n1 Users=ada ReservationName="
+    commands = [(5.0, f"{create}a Flags={other}"), (6.0, f"{create}b Flags={flags}")]
+    found = run(["-N4 -n8 -t20"], commands, until=20)
+    assert [text for _, text in found.refused] == ([refused] if refused else [])
+
+
+def test_a_reservation_is_not_moved_over_another() -> None:
+    create = "scontrol create reservation StartTime=now+60 Duration=5 Users=ada ReservationName="
+    commands = [
+        *((1.0, f"{create}a Nodes=n1"), (2.0, f"{create}b Nodes=n2")),
+        (3.0, "scontrol update ReservationName=b Nodes=n1"),
+    ]
+    found = run([], commands, until=5)
+    assert [text for _, text in found.refused] == ["Requested reservation overlaps with another reservation"]
+    assert found.reservations.by_name["b"].nodes.tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("hold", "release", "first"),
+    [("2_[2-3]", "2_2,2_3", [2, 3, 1, 4]), ("2_3", "2_3", [3, 1, 2, 4]), ("2", "2", [1, 2, 3, 4])],
+)
+def test_tasks_with_a_record_of_their_own_go_before_the_others_of_their_array(
+    hold: str, release: str, first: list[int]
+) -> None:
+    """Each task that a command names gets one while others wait (recorded on 22.05; Slurm's source)."""
+    conf = parse_slurm_conf(CONF + "PriorityType=priority/multifactor\nPriorityWeightPartition=10\n", "slurm.conf")
+    jobs = [JobRequest(1, 0.0, 60.0, parse_sbatch(["-N4", "-n8", "-t1"]), "ada")]
+    jobs.append(JobRequest(2, 1.0, 60.0, parse_sbatch(["-N4", "-n8", "-t1", "--array=1-4"]), "ada"))
+    texts = [(10.0, f"scontrol hold {hold}"), (20.0, f"scontrol release {release}")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    controller = Controller(conf, jobs, actions)
+    controller.run(2000)
+    assert not controller.refused
+    tasks = [job for job in controller.cluster.jobs.values() if job.request.array is not None]
+    assert [job.request.task for job in sorted(tasks, key=lambda job: job.runs[0].start)] == first
