@@ -11,7 +11,7 @@ from emulator.engine.part import Part
 from emulator.engine.pings import Pings
 from emulator.scheduling.entries import refresh_eligibility
 from emulator.scheduling.windows import is_news, marks
-from emulator.state.job import Job
+from emulator.state.job import RESOURCES, Job
 from emulator.state.run import State
 
 if TYPE_CHECKING:
@@ -293,9 +293,6 @@ class Passes(Part):
         self._ask_plugins()
         before = self._begin("main")
         self.refresh()
-        if self._unseen:
-            # Jobs get a reason, which backfill takes for news.
-            self._unseen, self._changed_at = False, self.cluster.now
         if self._news("main", idle_renewals=False):
             self.passing = self.ideal and self.scheduler.has_main_loop
             only_submitted = self.version - len(self._submitted) == self._looked
@@ -308,6 +305,10 @@ class Passes(Part):
                 self.scheduler.backfill()
         if self.bf_interval and self.ideal and "backfill" in self.loops:
             self.backfill()
+        if self._unseen and any(job.reason != RESOURCES for job in self.cluster.waiting.values()):
+            # Jobs get a reason, which backfill takes for news, unless they are those that others wait for.
+            self._changed_at = self.cluster.now
+        self._unseen = False
         if self._full and self.intervals_matter():
             self._changed_at = self.cluster.now
         self._seen["main"], self._full = before, False

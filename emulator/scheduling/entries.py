@@ -10,7 +10,7 @@ import numpy as np
 from emulator.scheduling.dependency import Met, dependencies_met
 from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import reason_of_nodes
-from emulator.state.cluster import Cluster
+from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
@@ -86,9 +86,15 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     for other in cluster.waiting.values():
         ahead = other.priority > job.priority and other.eligible is not None
         ahead = ahead and not other.reason.startswith(NOT_AHEAD)
+        ahead = ahead and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
         if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
             return "Priority"
     return "None"
+
+
+def waited(job: Job, cluster: Cluster) -> float:
+    """For how long a job may have started, in whole seconds."""
+    return cluster.whole(cluster.now) - cluster.whole(job.submitted if job.eligible is None else job.eligible)
 
 
 def _limit(job: Job, cluster: Cluster) -> str:
@@ -103,9 +109,14 @@ def _limit(job: Job, cluster: Cluster) -> str:
 
 
 def _lacks_idle_nodes(job: Job, cluster: Cluster) -> bool:
-    """Whether a job for whole nodes finds too few that are idle: Slurm looks for these before all else (recorded)."""
+    """Whether a job for whole nodes finds too few that are idle: Slurm looks for these before all else (recorded).
+
+    So it does for a job whose user has nodes alone, of which those without others will do.
+    """
     first = job.partitions[0]
     want = job.wants[first.name]
+    if of_one_user(job, first):
+        return int(np.count_nonzero(cluster.usable(job, first))) < want.min_nodes
     if not want.whole or has_rows(first):
         return False
     idle = first.nodes & cluster.machine.up & (cluster.free.jobs == 0)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.entries import drawn, still_waits
+from emulator.scheduling.entries import drawn, still_waits, waited
 from emulator.scheduling.job_mgr import fits_empty, least_nodes, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
@@ -304,7 +304,10 @@ class _Pass:
         return found is None or len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
-        """Whether a limit keeps a job from starting whatever nodes there are."""
+        """Whether a limit keeps a job from starting whatever nodes there are.
+
+        One that waits for a limit already is passed over, and holds up none (recorded).
+        """
         accounting = self._cluster.accounting
         if accounting is None:
             return False
@@ -384,10 +387,8 @@ class _Pass:
     def _fail(self, job: Job, partition: Partition) -> None:
         """Say why it waits, and keep others off the nodes that it waits for: none where it can never run."""
         cluster, want = self._cluster, job.wants[partition.name]
-        required = want.required if want.required is not None and want.required.sum() >= want.min_nodes else None
         if len(job.partitions) > 1 and not fits_empty(job.request_class, want, partition, cluster):
-            if required is not None:
-                self._keep(required)
+            self._keep_named(job, partition)
             return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
@@ -439,8 +440,6 @@ def _completing(cluster: Cluster) -> set[tuple[str, str]]:
 def reserves(job: Job, cluster: Cluster) -> bool:
     """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
     parameters = cluster.parameters
-    since = job.submitted if job.eligible is None else job.eligible
-    waited = cluster.whole(cluster.now) - cluster.whole(since)
-    if job.below_threshold or waited < parameters.bf_min_age_reserve:
+    if job.below_threshold or waited(job, cluster) < parameters.bf_min_age_reserve:
         return False
     return job.priority >= parameters.bf_min_prio_reserve
