@@ -304,10 +304,7 @@ class _Pass:
         return found is None or len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
-        """Whether a limit keeps a job from starting whatever nodes there are.
-
-        One that waits for a limit already is passed over, and holds up none (recorded).
-        """
+        """Whether a limit keeps a job from starting whatever nodes there are."""
         accounting = self._cluster.accounting
         if accounting is None:
             return False
@@ -387,8 +384,10 @@ class _Pass:
     def _fail(self, job: Job, partition: Partition) -> None:
         """Say why it waits, and keep others off the nodes that it waits for: none where it can never run."""
         cluster, want = self._cluster, job.wants[partition.name]
+        required = want.required if want.required is not None and want.required.sum() >= want.min_nodes else None
         if len(job.partitions) > 1 and not fits_empty(job.request_class, want, partition, cluster):
-            self._keep_named(job, partition)
+            if required is not None:
+                self._keep(required)
             return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):

@@ -19,7 +19,7 @@ from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable, planned_want
-from emulator.state.cluster import Cluster, of_one_user
+from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
@@ -389,7 +389,7 @@ class Windows(WindowPlan):
         reason = accounting.obstacle(job)
         if reason:
             job.reason = reason
-        else:
+        elif not accounting.stops:
             accounting.forget(job, "Priority")
         return bool(reason)
 
@@ -461,7 +461,7 @@ class Windows(WindowPlan):
         alike = self._sought_by(job, partition, limit)
         begin = at if job.drawn else max(at, self._alike.get(alike, at))
         future = self._future(job, partition)
-        if self._by_users and of_one_user(job, partition):
+        if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
         while begin < math.inf:
@@ -496,23 +496,41 @@ class Windows(WindowPlan):
     def _earliest_of_user(
         self, job: Job, partition: Partition, begin: float, limit: float, future: Future
     ) -> tuple[float, Allocation] | None:
-        """The same for a job whose user has nodes alone: it may use them once the last run of others there has ended.
+        """The same where users have nodes alone: it may use those of others once the last run there has ended.
 
         That is tried once no slot is to begin or end, or if there are too few nodes before.
         """
         fewest, bounds = self._cluster.want(job, partition).min_nodes, sorted(self.slots.bounds)
         while begin < math.inf:
-            usable, left = self._cluster.usable_from(job, partition, begin)
-            usable &= self._unkept(job, begin, limit)
-            later = self._following(job, partition, begin, limit, bounds)
-            if later == math.inf or usable.sum() < fewest:
-                later = min(later, left)
-            found = self._will_run(job, partition, later, usable, future.of_nodes(begin, later, usable))
+            usable, left = self._cluster.usable_from(job, partition, begin, fewest)
+            later = self._following(job, partition, begin, limit, self._openings(usable, begin, limit, bounds))
+            found = None
+            if usable.sum() < fewest:
+                later = left
+            else:
+                usable &= self._unkept(job, begin, limit)
+                # What would start in the second in which others leave their nodes starts without these.
+                later, until = (left, self._cluster.after_second(left)) if later == math.inf else (later, later)
+                found = self._will_run(job, partition, until, usable, future.of_nodes(begin, until, usable))
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 return found
             begin = later
         return None
+
+    def _openings(self, usable: Mask, begin: float, limit: float, bounds: Sequence[float]) -> list[float]:
+        """The first time at which a slot leaves any of some nodes, while a run from ``begin`` on would go on.
+
+        Or, if none does, a bound of slots behind that run: the last one of the second space in which nothing changes.
+        """
+        edges = [begin, *bounds[bisect_right(bounds, begin) :], math.inf]
+        for index, (first, middle, last) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
+            if first > begin + limit:
+                return edges[index + 2 : index + 3]
+            kept = usable & self._kept(first, middle - first)
+            if kept.any() and (kept & ~self._kept(middle, last - middle)).any():
+                return [middle]
+        return []
 
     def _unkept(self, job: Job, begin: float, limit: float) -> Mask:
         """Nodes that neither slots nor reservations keep from a run."""

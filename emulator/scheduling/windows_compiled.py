@@ -21,7 +21,7 @@ from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, RESERVED, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
 from emulator.scheduling.windows_kernel import Columns, Request, Terms, Work, add_slot, any_kept, any_of, keep
-from emulator.state.cluster import Cluster, of_one_user
+from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
@@ -381,7 +381,7 @@ class CompiledWindows(Windows):
         cluster = self._cluster
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False
-        if self._by_users and of_one_user(job, partition):
+        if self._by_users and cluster.parts_users(job):
             return False
         if self._accounting is not None and self._accounting.heavier(job) is not None:
             return False

@@ -303,10 +303,11 @@ class Cluster:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
 
-    def usable_from(self, job: Job, partition: Partition, at: float) -> tuple[Mask, float]:
-        """Nodes on which a job may start at a time, if runs end as planned, and when the next one of others is left.
+    def usable_from(self, job: Job, partition: Partition, at: float, fewest: int) -> tuple[Mask, float]:
+        """Nodes on which a job may start at a time, if runs end as planned, and when to try again.
 
-        A node is kept from it until the last run there has ended, of any user.
+        A node is kept from it until the last run there has ended, of any user. That is tried again once the first of
+        these is left, or, where they are too few without, once there are as many as it needs at least.
         """
         usable, alone = partition.nodes & self.machine.up, of_one_user(job, partition)
         ends, kept = np.zeros(len(self.machine)), self.no_nodes()
@@ -317,7 +318,10 @@ class Cluster:
                 if other.request.user != job.request.user:
                     kept[nodes] |= alone or of_one_user(other, self.partitions[other.run.partition])
         kept &= usable & (ends > at)
-        return usable & ~kept, float(ends[kept].min()) if kept.any() else float("inf")
+        if not kept.any():
+            return usable, float("inf")
+        last = np.sort(ends[kept])[::-1]
+        return usable & ~kept, float(last[min(max(int(usable.sum()) - fewest, 0), len(last) - 1)])
 
     def beside_suspended(self, free: Free, partition: Partition) -> Free:
         """What a job of a partition may have of what is free now: suspended jobs of its tier or above keep theirs."""
@@ -463,6 +467,10 @@ class Cluster:
     def second_of(self, time: float) -> float:
         """When the second of the cluster's clock began in which a time is."""
         return self.whole(time) - self._second_phase
+
+    def after_second(self, time: float) -> float:
+        """When the second of the cluster's clock is over in which a time is; infinite for no time."""
+        return time if time == float("inf") else self.second_of(time) + 1.0
 
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""

@@ -393,11 +393,11 @@ class Rules:
     )
     USERS_PART_BY_PLANS: bool = _rule(
         "24.11",
-        "backfill plans a job whose user has nodes alone (ExclusiveUser, --exclusive=user) for nodes that others leave "
-        "until then",
-        "it plans the job on nodes that no other user has now",
+        "where users have nodes alone (ExclusiveUser, --exclusive=user) backfill plans a job for nodes that others "
+        "leave until then",
+        "it plans the job on nodes that it could have now",
         "not named in the release notes; the controller's log shows the plans",
-        *("exclusive_user_24", "exclusive_user_26"),
+        *("exclusive_user_24", "exclusive_user_26", "users_in_plans_24"),
     )
     PLANS_FORGET_SHARING: bool = _rule(
         "24.11",
