@@ -85,9 +85,11 @@ class Endings(Part):
     def _requeue_by_exit_code(self, job: Job) -> None:
         """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with.
 
-        That is so even if it may not be requeued otherwise (recorded).
+        In 22.05 that is so even if it may not be requeued otherwise (recorded).
         """
         parameters, code = self.parameters, job.request.exit_code
+        if parameters.rules.EXITS_ARE_REQUEUED_IF_ALLOWED and not self.may_requeue(job):
+            return
         held = code in parameters.requeue_exit_hold
         if held or code in parameters.requeue_exit:
             job.failures += 1

@@ -398,8 +398,12 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
 
 def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
     """A job asks for something else."""
-    if key == "numnodes" and controller.parameters.rules.NUM_NODES_IS_BOTH and "-" not in value:
+    rules = controller.parameters.rules
+    if key == "numnodes" and rules.NUM_NODES_IS_BOTH and "-" not in value:
         value = f"{value}-{value}"
+    if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
+        # Only of one CPU a task: a job of larger ones would wait for ever.
+        key = "numcpus" if job.options.cpus_per_task in (None, 1) else key
     options = OF_A_JOB[key](job.options, value)
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:

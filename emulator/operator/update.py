@@ -47,7 +47,7 @@ def _cpus(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def _tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """Other tasks for steps: the CPUs stay as they were asked for (recorded)."""
+    """Other tasks for steps: the CPUs stay as they were asked for (recorded); in 22.05 alone."""
     with_option(options, "ntasks", value)
     return options
 

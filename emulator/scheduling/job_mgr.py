@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
@@ -20,6 +21,7 @@ from emulator.state.wants import (
     PARTITION_NODES,
     TOO_MUCH_MEMORY,
     known_nodes,
+    nodes_by_tasks,
     want_of,
 )
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
@@ -483,6 +485,16 @@ def _check_deadline(options: BatchOptions, partition: Partition, leave_time: boo
         raise RejectedError(REFUSALS[PARTITION_TIME])
 
 
+def _too_few_stated(job: Job, partition: Partition, rules: Rules) -> bool:
+    """Whether a submission states fewer nodes than a partition gives, which it would get if that were not enforced."""
+    fewest = job.options.min_nodes
+    if fewest is None and rules.UNSTATED_NODES_ARE_ONE:
+        fewest = nodes_by_tasks(job.options, rules)
+    if fewest is None or partition.state in ("DOWN", "INACTIVE") or "PARTITIONMINNODES" in job.lifted:
+        return False
+    return fewest < partition.min_nodes
+
+
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
@@ -493,6 +505,10 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     if enforce not in ("ALL", "YES", "ANY"):
         return
     reasons = [partition_reason(job, partition, least=False) for partition in partitions]
+    rules = cluster.parameters.rules
+    for index, partition in enumerate(partitions):
+        if reasons[index] is None and _too_few_stated(job, partition, rules):
+            reasons[index] = PARTITION_NODES
     exceeded = [reason for reason in reasons if reason in REFUSALS]
     if not exceeded or (enforce == "ANY" and len(exceeded) < len(reasons)):
         return
@@ -501,8 +517,8 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
         for one, why in zip(partitions, reasons, strict=True)
     ]
     told = [bound for bound in bounds if bound in REFUSALS] or [TOO_MUCH_MEMORY]
-    # Of a job that states no nodes Slurm finds out later that there are too few.
+    # Of a job that states no nodes 22.05 finds out later that there are too few.
     unstated = len(partitions) > 1 and job.options.min_nodes is None and PARTITION_NODES in told
-    if unstated and (enforce == "ANY" or set(told) == {PARTITION_NODES}):
+    if unstated and not rules.UNSTATED_NODES_ARE_ONE and (enforce == "ANY" or set(told) == {PARTITION_NODES}):
         raise RejectedError(NOT_CONFIGURED)
     raise RejectedError(REFUSALS[told[-1 if enforce == "ANY" else 0]])

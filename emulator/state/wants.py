@@ -68,7 +68,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     of_node = per_task * (options.tasks_per_node or 1)
     on_node = max(demand.cpus_on_node, demand.cpus_free, options.min_cpus or 0, of_node)
     given = _given(demand.cpus_on_node, with_tasks, options, parameters.rules)
-    nodes = max(nodes, fewest, _nodes_by_tasks(options, parameters.rules))
+    nodes = max(nodes, fewest, nodes_by_tasks(options, parameters.rules))
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
     per_node = FAR if options.tasks_per_node is None else max(of_node, on_node, demand.cpus_in_all)
     whole = cluster.nodes_for.whole_nodes or alone
@@ -229,7 +229,7 @@ def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> 
     return 1 if options.tasks == nodes == most else FAR
 
 
-def _nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
+def nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
     """How many nodes tasks ask for by so many on each."""
     asks = rules.TASKS_ASK_FOR_NODES or options.overcommit
     if not asks or options.tasks is None or options.max_nodes is not None:

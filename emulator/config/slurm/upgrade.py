@@ -310,6 +310,22 @@ def _updated_nodes(conf: SlurmConf) -> str:
     return "scontrol update NumNodes=N of jobs that wait"
 
 
+def _updated_tasks(conf: SlurmConf) -> str:
+    return "scontrol update NumTasks=N of jobs that wait"
+
+
+def _exits(conf: SlurmConf) -> str:
+    stated = [key for key in ("RequeueExit", "RequeueExitHold") if key in conf.parameters]
+    return f"{' and '.join(stated)}: jobs that may not be requeued" if stated else ""
+
+
+def _unstated_nodes(conf: SlurmConf) -> str:
+    if conf.parameters.text("EnforcePartLimits").upper() not in ("ALL", "YES", "ANY"):
+        return ""
+    wide = _partitions([partition.name for partition in conf.partitions if partition.min_nodes > 1])
+    return f"{wide}: jobs without --nodes" if wide else ""
+
+
 def _limited_arrays(conf: SlurmConf) -> str:
     backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
     return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
@@ -398,6 +414,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "DEADLINES_ARE_SWEPT": _deadlines,
     "TASKS_BOUND_MIN_NODES": _min_nodes,
     "TASKS_REACH_MIN_NODES": _min_nodes,
+    "UNSTATED_NODES_ARE_ONE": _unstated_nodes,
     "NODE_COUNTS_ARE_LISTED": _node_counts,
     "COUNTED_NODES_HAVE_TASKS": _feature_counts,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
@@ -420,6 +437,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,
+    "NUM_TASKS_ARE_CPUS": _updated_tasks,
+    "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,
     "NODES_BEFORE_LICENSES": _licensed,
     "PLANS_SHOW_LICENSES": _planned_with_licenses,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,

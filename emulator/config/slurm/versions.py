@@ -258,6 +258,14 @@ class Rules:
         "not named in the release notes; 25 questions to each of three versions show it",
         *("min_nodes-24.11", "min_nodes-26.05"),
     )
+    UNSTATED_NODES_ARE_ONE: bool = _rule(
+        "24.11",
+        "with EnforcePartLimits a partition whose MinNodes is more than one refuses a job that states no number of "
+        "nodes",
+        "such a job gets MinNodes nodes",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("exits_and_tasks_24", "exits_and_tasks_26"),
+    )
     NODE_COUNTS_ARE_LISTED: bool = _rule(
         "24.11",
         "-N takes lists of numbers of nodes and ranges with a step, such as 2,4 and 1-6:2, of which a job gets the "
@@ -428,6 +436,20 @@ class Rules:
         "it says the fewest; the most stay as they were",
         "not named in the release notes; what plugins of job_submit are told shows it",
         *("updates_22",),
+    )
+    NUM_TASKS_ARE_CPUS: bool = _rule(
+        "24.11",
+        "scontrol update NumTasks=2 gives a job of one CPU a task two CPUs",
+        "its CPUs stay as they were: the number is for its steps",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("exits_and_tasks_24", "exits_and_tasks_26"),
+    )
+    EXITS_ARE_REQUEUED_IF_ALLOWED: bool = _rule(
+        "24.11",
+        "RequeueExit and RequeueExitHold requeue no job that may not be requeued (--no-requeue, JobRequeue=0)",
+        "they requeue any job",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("exits_and_tasks_24", "exits_and_tasks_26"),
     )
     NODES_BEFORE_LICENSES: bool = _rule(
         "24.11",

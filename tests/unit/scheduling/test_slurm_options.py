@@ -149,9 +149,13 @@ def test_jobs_of_other_exit_codes_fail_for_good():
     assert (len(job.runs), job.state) == (1, "FAILED")
 
 
-def test_an_exit_code_requeues_what_may_not_be_requeued_otherwise():
-    (job,) = after((0, 5, "-t1 --no-requeue", FAILS), lines="RequeueExitHold=3\nJobRequeue=0")
-    assert (len(job.runs), job.state, job.reason) == (1, "PENDING", "JobHeldUser")
+@pytest.mark.parametrize(
+    ("options", "version", "state"),
+    [("-t1 --no-requeue", "22.05", "PENDING"), ("-t1 --no-requeue", "24.11", "FAILED"), ("-t1", "24.11", "FAILED")],
+)
+def test_an_exit_code_requeues_what_may_not_be_requeued_otherwise_in_22_05_alone(options, version, state):
+    (job,) = after((0, 5, options, FAILS), lines="RequeueExitHold=3\nJobRequeue=0", version=version)
+    assert (len(job.runs), job.state) == (1, state)
 
 
 def test_exit_codes_that_hold_a_job_hold_it_until_it_is_released():
