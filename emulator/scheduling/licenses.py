@@ -21,15 +21,16 @@ class LicensePlan:
     Args:
         cluster: the cluster state.
         step: when licences are planned to be back of a run that ends at a time.
+        grain: seconds of a step; each run has them still up to the end of the present one.
     """
 
-    def __init__(self, cluster: Cluster, step: Callable[[float], float] = float) -> None:
+    def __init__(self, cluster: Cluster, step: Callable[[float], float] = float, grain: float = 1.0) -> None:
         self._total = {name: total for name, (total, _) in cluster.licenses.items()}
         self._uses: dict[str, list[Use]] = {name: [] for name in self._total}
+        soonest = cluster.now // grain * grain + grain
         for job in (*cluster.running.values(), *cluster.suspended.values()):
             if job.options.licenses:
-                # One that should be over has them still.
-                self.keep(job, cluster.now, max(step(cluster.planned_end(job)), cluster.now + 1))
+                self.keep(job, cluster.now, max(step(cluster.planned_end(job)), soonest))
 
     def keep(self, job: Job, begin: float, end: float) -> None:
         """A job has its licences from ``begin`` to ``end``."""

@@ -441,7 +441,7 @@ class Windows(WindowPlan):
     def _licenses_planned(self) -> LicensePlan:
         """What is planned of licences."""
         if self._licenses is None:
-            self._licenses = LicensePlan(self._cluster, self._step)
+            self._licenses = LicensePlan(self._cluster, self._step, self._habits.resolution)
             for job, begin, end in self._licensed:
                 self._licenses.keep(job, begin, end)
         return self._licenses
