@@ -67,7 +67,8 @@ class Future:
         self._spare = Releases(spare)
         self._on = [one.allocation.nodes for one in ends]
         self._after: dict[tuple[int, int], Free] = {}
-        self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
+        self._known: list[tuple[float, Free]] = []
+        self._rest = self._windows()
 
     @property
     def ends(self) -> Sequence[float]:
@@ -75,18 +76,20 @@ class Future:
         return self._ends
 
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
-        """(time, what is free then): first at ``begin`` itself, then window by window as runs end."""
-        if begin not in self._known:
-            self._known[begin] = ([], self._work_out(begin))
-        known, rest = self._known[begin]
-        index = 0
+        """(time, what is free then) now, and window by window as runs end; no time is before ``begin``.
+
+        Slurm's select plugin, which seeks this, does not know from when on the nodes are there: a job gets those that
+        are free first, and has them later (recorded on 22.05).
+        """
+        known, index = self._known, 0
         while True:
             if index == len(known):
-                following = next(rest, None)
+                following = next(self._rest, None)
                 if following is None:
                     return
                 known.append(following)
-            yield known[index]
+            time, free = known[index]
+            yield max(time, begin), free
             index += 1
 
     def last_before(self, time: float) -> tuple[float, Free]:
@@ -94,25 +97,22 @@ class Future:
         windows = self.from_(self._cluster.now)
         return list(takewhile(lambda window: window[0] < time, windows))[-1]
 
-    def _work_out(self, begin: float) -> Iterator[tuple[float, Free]]:
-        count = len(self._ends)
-        index = 0
-        if begin > self._cluster.now:
-            while index < count and self._ends[index] <= begin:
-                index += 1
-        base = self._cluster.free
-        yield begin, self._released.added(base, index)
+    def _windows(self) -> Iterator[tuple[float, Free]]:
+        """(time, what is free then) now, without runs that may be preempted, and window by window as runs end."""
+        count, index = len(self._ends), 0
+        base, now = self._cluster.free, self._cluster.now
+        yield now, base
         if self._spare.count:
             base = self._spare.added(base, self._spare.count)
-            yield begin, self._released.added(base, index)
+            yield now, base
         while index < count:
             until = self._window_end(self._ends[index], self._ends[0])
             while index < count and self._ends[index] <= until:
                 index += 1
-            yield max(self._ends[index - 1], begin), self._released.added(base, index)
+            yield max(self._ends[index - 1], now), self._released.added(base, index)
 
     def of_nodes(self, begin: float, later: float, nodes: Mask) -> Iterator[tuple[float, Free]]:
-        """The same for some nodes: runs that have none of them are passed over, and none counts that ends later.
+        """The same from ``begin`` on for some nodes: runs without any are passed over, and none counts that ends later.
 
         A window is over when the run behind one that counts ends beyond it; so the one that counts next behind some
         that were passed over is in it, too. In 24.11 a run that ends at ``begin`` is there still.

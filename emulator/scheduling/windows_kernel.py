@@ -485,8 +485,13 @@ def _within(request: Request, work: Work, later: float) -> int:
     """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
     if request.terms.by_tries:
         return _behind(request, work, later)
+    if work.failed < 0 and work.tried > request.terms.now:
+        # The select plugin does not know of that time: it begins now.
+        _give(request, 0, work, True)
     ends, found = request.outlook.runs.ends, _fit(request, work)
     many = len(ends)
+    if found == 0 and work.failed < 0:
+        work.failed = 0
     while found == 0 and work.runs < many:
         until, upto = _window_end(ends[0], ends[work.runs]), work.runs
         while upto < many and ends[upto] <= until:

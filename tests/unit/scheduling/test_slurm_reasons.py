@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -276,3 +277,15 @@ def test_licences_are_not_planned_up_to_when_others_have_them(length: float, fir
     found = plan.first(waits, controller.cluster.now, length)
     assert found is not None
     assert found - controller.cluster.now == first
+
+
+@pytest.mark.parametrize(("node", "begins"), [("n3", False), ("n4", True)])
+def test_a_job_is_planned_on_nodes_that_are_free_first(node: str, begins: bool) -> None:
+    """Job 3 waits for the licence of job 2, and for a node that it could have now (recorded on 22.05)."""
+    conf = parse_slurm_conf(f"{LOOPS},bf_licenses\n{CONF}")
+    jobs = [job(1, "-n1", run=250.0), job(2, "-n1", "-Lfoo", run=500.0, at=0.5), job(3, "-n1", "-Lfoo", at=1.0)]
+    jobs[0] = replace(jobs[0], options=parse_sbatch(["-n1", "-t5"]))
+    jobs.append(job(4, f"-w{node}", "-t20", at=2.0))
+    controller = Controller(conf, jobs, slurm_version="22.05")
+    controller.run(100.0)
+    assert bool(controller.cluster.jobs[4].runs) == begins
