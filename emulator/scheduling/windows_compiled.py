@@ -346,9 +346,9 @@ class CompiledWindows(Windows):
         return self._found(entry, work, self._allocation(job, partition, work, taken))
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
-        """What was found; one node that is free now is not asked for again."""
+        """What was found; nodes that are free now are not asked for again."""
         cluster = self._cluster
-        if work.start > cluster.now or work.runs or len(allocation.nodes) > 1 or cluster.epilogs is not None:
+        if work.start > cluster.now or work.runs or cluster.epilogs is not None:
             return self._as_hole(entry, work.start, allocation)
         self.last_place = place = self._place_of(entry, allocation)
         return Hole(work.start, place, True)
