@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.entry import Entry as Entry
+from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.place import ANYWHERE as ANYWHERE
 from slurm_sim_plugins.place import Answer as Answer
 from slurm_sim_plugins.place import Place as Place
@@ -36,74 +37,6 @@ class Hole:
     start: float
     place: Place
     vacant: bool
-
-
-class Entry:
-    """What the queue of a machine with partitions consists of: a job in one of its partitions.
-
-    A job that names several partitions has an entry for each of them. When one is started the
-    others are gone.
-
-    Attributes:
-        partition: the name of the partition.
-        id: the id of the job.
-        user, account: on whose behalf; empty if that is not known.
-        array: the id of the array that the job is a task of; None for none.
-        het_job_id: the id of the first component of the heterogeneous job that it is a component of; None for none.
-        submit: when it was submitted, or requeued last, in seconds.
-        reservation: the name of the reservation that draws the job (``MAGNETIC``), in which the entry stands for it;
-            empty for none. Only the hook ``backfill`` sees such entries.
-    """
-
-    __slots__ = ("account", "array", "het_job_id", "id", "partition", "reservation", "submit", "user")
-
-    id: int
-    partition: str
-    user: str
-    account: str
-    array: int | None
-    het_job_id: int | None
-    submit: float
-    reservation: str
-
-    @property
-    def job(self) -> Job:
-        """The job."""
-        raise NotImplementedError
-
-    @property
-    def priority(self) -> float:
-        """The number that orders the queue of the partition; higher goes first."""
-        raise NotImplementedError
-
-    @property
-    def planned(self) -> float:
-        """Seconds for which its run is planned."""
-        raise NotImplementedError
-
-    @property
-    def shortest(self) -> float:
-        """Seconds that its run has at least: ``--time-min``, or for as long as it is planned."""
-        raise NotImplementedError
-
-    @property
-    def het_job_id_set(self) -> Sequence[int]:
-        """Ids of all components of its heterogeneous job, itself among them; empty if it is none."""
-        return self.job.het_job_id_set
-
-    @property
-    def reserves(self) -> bool:
-        """Whether resources may be kept for it; not with the flag ``NoReserve`` of its QOS, or too low a priority."""
-        raise NotImplementedError
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            where = f"; its job has, as entry.job.{name}" if hasattr(Job, name) else ""
-            raise AttributeError(f"an entry of the queue has no {name!r}{where}")
-
-    def __repr__(self) -> str:
-        return f"<Entry of {self.job!r} in partition {self.partition}>"
 
 
 class SchedulePlan(ABC):

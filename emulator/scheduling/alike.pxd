@@ -1,13 +1,14 @@
 # C types of alike.py.
 cimport cython
 from emulator.state.job cimport Job
+from slurm_sim_plugins.entry cimport Entry
 
 @cython.locals(job=Job, index=cython.Py_ssize_t, pair=tuple, entries=tuple, found=list)
 cpdef list entries_of(list pairs, make)
-@cython.locals(job=Job, other=Job, until=cython.Py_ssize_t, many=cython.Py_ssize_t, stated=bint)
+@cython.locals(entry=Entry, job=Job, other=Job, until=cython.Py_ssize_t, many=cython.Py_ssize_t, stated=bint)
 cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins, bint by_user=*) except -1
-@cython.locals(job=Job, other=Job, place=cython.Py_ssize_t)
+@cython.locals(entry=Entry, job=Job, other=Job)
 cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last, bint by_user=*) except -1
-@cython.locals(job=Job, done=cython.Py_ssize_t)
+@cython.locals(known=Entry, job=Job, done=cython.Py_ssize_t)
 cpdef Py_ssize_t plan_alike(list entries, list times, now, kind, cpus_planned) except -1
 cpdef length_of(Job job)

@@ -15,7 +15,7 @@ from emulator.state.job import Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
-from slurm_sim_plugins.plan import Entry
+from slurm_sim_plugins.entry import Entry
 
 PENDING = State.PENDING
 
@@ -43,7 +43,8 @@ def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | N
         joins: says of each that follows whether it may be taken together with it; None: all may.
         by_user: whether they are to be of one user.
     """
-    job, kind, until, many = entries[first]._pair[0], entries[first]._kind, first + 1, len(entries)
+    entry, until, many = entries[first], first + 1, len(entries)
+    job, kind = entry._pair[0], entry._kind
     limit, length = job.limit, length_of(job)
     stated = job.plan is None and job.time_min is None
     while until < many:
@@ -66,7 +67,8 @@ def alike_from(entries: list[Any], last: int, by_user: bool = False) -> int:
 
     They are to have been planned with as many CPUs, too, and with ``by_user`` to be of one user.
     """
-    job, kind, first = entries[last]._pair[0], entries[last]._kind, last
+    entry, first = entries[last], last
+    job, kind = entry._pair[0], entry._kind
     length, cpus = length_of(job), job.planned_cpus
     while first > 0:
         entry = entries[first - 1]
@@ -102,8 +104,9 @@ def plan_alike(
         time = times[done]
         if entry.__class__ is not kind or not now <= time < inf:
             break
-        job, partition = entry._pair
-        if job.state is not PENDING or entry not in job.entries:
+        known: Entry = entry
+        job, partition = known._pair
+        if job.state is not PENDING or known not in job.entries:
             break
         job.planned_start = float(time)
         if cpus_planned is not None:

@@ -4,6 +4,7 @@ from emulator.scheduling.alike cimport alike_from, alike_until, length_of
 from emulator.scheduling.searches cimport Search, Searches
 from emulator.scheduling.windows_kernel cimport Columns, Work
 from emulator.state.job cimport Job
+from slurm_sim_plugins.entry cimport Entry
 from slurm_sim_plugins.sched.bounds cimport Bounds
 
 cdef long long FULL, GROW, MOST_TOGETHER, NEVER, STARTS
@@ -15,7 +16,7 @@ cdef class Keeping:
     cdef public object hole
 
     @cython.locals(
-        job=Job, many=cython.Py_ssize_t, search=Search, slots=Columns, placed=cython.longlong, outcome=cython.longlong,
+        entry=Entry, job=Job, many=cython.Py_ssize_t, search=Search, slots=Columns, placed=cython.longlong, outcome=cython.longlong,
         taken=cython.longlong, index=cython.longlong, work=Work, pair=tuple)
     cpdef Py_ssize_t keep(self, list entries, Py_ssize_t first) except -1
 
@@ -34,13 +35,14 @@ cdef class Cycle:
 
     cpdef next(self)
     cpdef kept(self)
-    @cython.locals(begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint)
+    @cython.locals(entry=Entry, begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint)
     cdef bint _go_on(self) except -1
     @cython.locals(together=bint)
-    cdef bint _is_decided(self, entry) except -1
+    cdef bint _is_decided(self, Entry entry) except -1
     cdef _look(self)
     cdef bint _is_news_known(self) except -1
+    @cython.locals(entry=Entry)
     cdef bint _could_any_start(self) except -1
     @cython.locals(job=Job, search=Search)
-    cdef bint _could_start(self, entry) except -1
+    cdef bint _could_start(self, Entry entry) except -1
     cdef bint _counts_otherwise(self, Search search, Job job, partition) except -1

@@ -56,7 +56,7 @@ class ClusterEntry(Entry):
         reservation: the name of the one that draws it; empty for none.
     """
 
-    __slots__ = ("_kind", "_pair", "_policies")
+    __slots__ = ("_policies",)
 
     def __init__(self, job: Job, partition: Partition, policies: Policies, reservation: str = "") -> None:
         self._pair = job, partition

@@ -6,21 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from slurm_sim_plugins.entry import Entry
+
 
 class Bounds:
     """How many jobs of the same kind a cycle tries.
 
     Args:
-        bounds: how many, by the attributes that make the kind; 0 for any number.
+        bounds: how many, by the attributes that make the kind (user, account, partition); 0 for any number.
     """
 
-    __slots__ = ("_names", "_tried")
+    __slots__ = ("_tried",)
 
     def __init__(self, bounds: Mapping[tuple[str, ...], int]) -> None:
         self._tried: list[tuple[int, tuple[str, ...], dict[Any, int]]] = [
             (most, names, {}) for names, most in bounds.items() if most
         ]
-        self._names = tuple(dict.fromkeys(name for _, names, _ in self._tried for name in names))
 
     def first_of(self, entries: list[Any]) -> list[Any]:
         """Those of some entries of which more may be tried; they are counted."""
@@ -29,8 +30,8 @@ class Bounds:
         first: list[Any] = []
         place, many = 0, len(entries)
         while place < many:
-            kind, until = self._kind(entries[place], self._names), place + 1
-            while until < many and self._is_of(entries[until], kind):
+            until = place + 1
+            while until < many and _is_like(entries[until], entries[place]):
                 until += 1
             first += entries[place : place + self._count(entries[place], until - place)]
             place = until
@@ -51,11 +52,11 @@ class Bounds:
             kind.append(getattr(entry, name))  # noqa: PERF401 - a comprehension has no C types
         return tuple(kind)
 
-    def _is_of(self, entry: Any, kind: tuple[Any, ...]) -> bool:
-        place = 0
-        for name in self._names:
-            own, other = getattr(entry, name), kind[place]
-            if own is not other and own != other:
-                return False
-            place += 1  # noqa: SIM113 - enumerate has no C types
-        return True
+
+def _is_like(entry: Entry, other: Entry) -> bool:
+    """Whether entries are of one kind, whatever makes kinds."""
+    if entry.user is not other.user and entry.user != other.user:
+        return False
+    if entry.partition is not other.partition and entry.partition != other.partition:
+        return False
+    return entry.account is other.account or bool(entry.account == other.account)

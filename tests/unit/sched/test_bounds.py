@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurm_sim_plugins.plan import Entry
 from tests.builders.kernels import NEEDS_KERNELS, forms
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
 NAMES = [("user",), ("partition",), ("user", "partition"), ("user", "account")]
-ENTRY = st.builds(
-    SimpleNamespace, user=st.sampled_from("ab"), partition=st.sampled_from("pq"), account=st.sampled_from("xy")
-)
+
+
+def entry_of(user: str, partition: str, account: str) -> Entry:
+    entry = Entry()
+    entry.user, entry.partition, entry.account = user, partition, account
+    return entry
+
+
+ENTRY = st.builds(entry_of, st.sampled_from("ab"), st.sampled_from("pq"), st.sampled_from("xy"))
 
 
 @pytest.mark.slow

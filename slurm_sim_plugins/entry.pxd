@@ -1,0 +1,5 @@
+# C types of entry.py.
+
+cdef class Entry:
+    cdef public tuple _pair
+    cdef public object _kind, account, array, het_job_id, id, partition, reservation, submit, user
