@@ -610,7 +610,7 @@ def _planned(seconds: float, job: Job) -> float:
 
 
 def _is_unordered(answer: object) -> bool:
-    return isinstance(answer, Mapping | Set)
+    return not isinstance(answer, list | Priorities) and isinstance(answer, Mapping | Set)
 
 
 def _length(answer: Any) -> int | None:

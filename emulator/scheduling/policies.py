@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
@@ -330,7 +332,9 @@ class Policies:
             return False
         accounting = cluster.accounting
         compared = cluster.parameters.has_thresholds or (accounting is not None and accounting.has_thresholds)
-        self.renewal_matters = cluster.order.renumbered() or compared or not self._by_order
+        numbers = self._answered.column.numbers if self._answered.jobs is jobs else None
+        numbers = None if numbers is None or numbers.dtype != np.int64 else numbers
+        self.renewal_matters = cluster.order.renumbered(self._answered, numbers) or compared or not self._by_order
         return True
 
     # Preemption

@@ -35,8 +35,8 @@ class Job:
 
     Attributes:
         id: its id.
-        tie_break: its order among those of equal priority: by the second in which it came or was requeued last (0 under
-            the ideal clock), by id, tasks of an array by index.
+        came: in which second it came or was requeued last; 0 under the ideal clock. By that jobs of equal priority go.
+        first, task: then by these: its id, or that of its array and the index of the task.
         request: what it asked for.
         partitions: where it may run, highest tier first.
         wants: what it needs of the machine in each partition, by name.
@@ -83,23 +83,14 @@ class Job:
     """
 
     __slots__ = (
-        *("_accrue", "_nice", "_reason", "_site", "account", "answer", "barred", "begin", "blocked", "counted"),
-        *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
-        *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
-        *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
-        *(
-            "counted_cpus",
-            "drawn",
-            "graced",
-            "least_nodes",
-            "limit_of_operator",
-            "made_way",
-            "planned_cpus",
-            "saved",
-            "seen",
-        ),
-        *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
-        *("wants", "work_since", "worked"),
+        *("_accrue", "_nice", "_reason", "_site", "account", "answer", "barred", "begin", "blocked", "came", "counted"),
+        *("counted_cpus", "deadline", "drawn", "eligible", "end_limit", "entries", "failures", "first"),
+        *("fixed_priority", "graced", "held_by", "hold_after", "id", "least_nodes", "left", "lift", "lifted", "limit"),
+        *("limit_of_operator", "made_way", "not_yet_tried", "partitions", "place", "plan", "planned_cpus"),
+        *("planned_start", "priorities", "priority"),
+        *("request", "request_class", "requeue_after", "restarts", "row", "run", "runs", "saved", "seen", "sequence"),
+        *("state", "submitted", "suspended_by_operator", "task", "time_min", "unfit", "vacating", "wants"),
+        *("work_since", "worked"),
     )
 
     def __init__(
@@ -116,9 +107,8 @@ class Job:
         barred: Mapping[str, str] = EMPTY,
     ) -> None:
         self.id: int = request.id
-        self.tie_break: tuple[float, int, int] = (0.0, request.id, 0)
-        if request.array is not None:
-            self.tie_break = (0.0, request.array, request.task)
+        self.came: float = 0.0
+        self.first, self.task = (request.id, 0) if request.array is None else (request.array, request.task)
         self.request, self.partitions, self.wants = request, partitions, wants
         self.limit, self.time_min, self.request_class, self.plan = limit, time_min, request_class, plan
         self.submitted, self.lifted, self.barred = submitted, lifted, barred
@@ -162,11 +152,16 @@ class Job:
     def split_off(self) -> None:
         """As a task of an array it gets a record of its own: of equal numbers that goes before that of the others."""
         if self.waits_with_others:
-            self.tie_break = (*self.tie_break[:2], self.request.task - MOST_TASKS)
+            self.task = self.request.task - MOST_TASKS
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""
-        self.tie_break = (second, *self.tie_break[1:])
+        self.came = second
+
+    @property
+    def tie_break(self) -> tuple[float, int, int]:
+        """Its order among those of equal priority."""
+        return self.came, self.first, self.task
 
     @property
     def reason(self) -> str:

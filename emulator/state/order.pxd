@@ -25,7 +25,9 @@ cdef class Order:
     @cython.locals(job=Job, above=bint, drawn=bint, index=cython.Py_ssize_t)
     cpdef tuple rank(self, tuple pair)
     @cython.locals(stays=list, moved=list, pair=tuple)
-    cpdef bint renumbered(self) except -1
+    cpdef bint renumbered(self, answer=*, const long long[::1] numbers=*) except -1
+    @cython.locals(pair=tuple, last=tuple, job=Job, other=Job, number=cython.longlong, before=cython.longlong)
+    cdef bint _is_in_order(self, answer, const long long[::1] numbers) except -1
     @cython.locals(merged=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t, pair=tuple)
     cdef list _merged(self, list one, list other)
     @cython.locals(job=Job, behind=Job)
@@ -35,6 +37,5 @@ cdef class Order:
     cdef _order_anew(self)
     cdef list _pairs_of(self, Job job)
 
-@cython.locals(number=cython.longlong, other_number=cython.longlong)
-cdef bint _breaks_tie(tuple one, tuple other) except -1
+cdef bint _breaks_tie(Job one, Job other) noexcept
 cdef bint _may_be_tried(Job job) except -1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
+from slurm_sim_plugins.nodes import Ints
 
 if TYPE_CHECKING:
     from emulator.state.reservation import Reservation
@@ -271,10 +272,17 @@ class Order:
         self._as_they_are()
         return self._classes.met
 
-    def renumbered(self) -> bool:
-        """Priorities of any jobs have changed; whether the pairs now come in another order."""
+    def renumbered(self, answer: object = None, numbers: Ints | None = None) -> bool:
+        """Priorities of any jobs have changed; whether the pairs now come in another order.
+
+        Args:
+            answer: the column that the priority plugin answered last, as jobs have it; None if it answered none.
+            numbers: whole numbers, those of the jobs that have this answer, by their places.
+        """
         if self._stale:
             return True
+        if numbers is not None and self._is_in_order(answer, numbers):
+            return False
         stays: list[Pair] = []
         moved: list[Pair] = []
         for pair in self._pairs:
@@ -288,6 +296,27 @@ class Order:
         # Few stand otherwise than before.
         moved.sort(key=self.rank)
         self._pairs, self._lent = self._merged(stays, moved), False
+        return True
+
+    def _is_in_order(self, answer: object, numbers: Ints) -> bool:
+        """Whether the pairs come as they stand; false if the numbers of a column do not say."""
+        if self.listed is not None or self._reservations:
+            return False
+        before = 0
+        last: Pair | None = None
+        for pair in self._pairs:
+            job = pair[1]
+            if job.answer is not answer or job.lift or job.priorities is not EMPTY:
+                return False
+            number = numbers[job.place]
+            if last is None or last[2] is not pair[2]:
+                if last is not None and not self._goes_before(last, pair):
+                    return False
+            elif number >= before:
+                other: Job = last[1]
+                if number > before or not _breaks_tie(other, job):
+                    return False
+            last, before = pair, number
         return True
 
     def _merged(self, one: list[Pair], other: list[Pair]) -> list[Pair]:
@@ -310,7 +339,7 @@ class Order:
             return self.rank(one) < self.rank(other)
         if job.priority > behind.priority:
             return True
-        return bool(job.priority == behind.priority) and _breaks_tie(job.tie_break, behind.tie_break)
+        return bool(job.priority == behind.priority) and _breaks_tie(job, behind)
 
     def _as_they_are(self) -> list[Pair]:
         if self._stale:
@@ -337,12 +366,11 @@ class Order:
         return pairs
 
 
-def _breaks_tie(one: tuple[float, int, int], other: tuple[float, int, int]) -> bool:
-    """Whether one is below the other; most jobs of a queue have the number of their neighbours."""
-    if one[0] != other[0]:
-        return one[0] < other[0]
-    number, other_number = one[1], other[1]
-    return number < other_number if number != other_number else one[2] < other[2]
+def _breaks_tie(one: Job, other: Job) -> bool:
+    """Whether one goes before the other of equal priority; most jobs of a queue have the number of their neighbours."""
+    if one.came != other.came:
+        return one.came < other.came
+    return one.first < other.first if one.first != other.first else one.task < other.task
 
 
 def _may_be_tried(job: Job) -> bool:

@@ -1,7 +1,7 @@
 # C types of price_kernel.py.
 cimport cython
 
-@cython.locals(place=cython.Py_ssize_t)
+@cython.locals(place=cython.Py_ssize_t, many=cython.Py_ssize_t)
 cpdef bint are_at(list jobs, list known, long long[::1] rows) except -1
 @cython.locals(job=cython.Py_ssize_t, age=double, time=double, total=double, account=cython.longlong, request=cython.longlong)
 cpdef void price(

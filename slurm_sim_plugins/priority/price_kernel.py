@@ -15,9 +15,10 @@ Ints = NDArray[np.int64]
 
 
 def are_at(jobs: list[Any], known: list[Any], rows: Ints) -> bool:
-    """Whether jobs are those that are known at these places."""
+    """Whether jobs are those that are known at these places; none is at a place that there is not."""
+    many = len(known)
     for place in range(len(jobs)):  # noqa: SIM110 - a generator has no C types
-        if known[rows[place]] is not jobs[place]:
+        if not 0 <= rows[place] < many or known[rows[place]] is not jobs[place]:
             return False
     return True
 

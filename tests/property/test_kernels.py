@@ -310,3 +310,5 @@ def test_jobs_are_found_at_their_places() -> None:
     for form in forms(PRICE):
         assert form.are_at(known[1:], known, np.array([1, 2]))
         assert not form.are_at(known[1:], known, np.array([1, 0]))
+        assert not form.are_at(known[:1], known, np.array([-3]))
+        assert not form.are_at(known[:1], known, np.array([3]))

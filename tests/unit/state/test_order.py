@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,11 +45,8 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
         what = data.draw(st.sampled_from(["comes", "changes", "leaves", "changes and leaves", "all change"]))
         if what == "comes" or not waiting:
             job = waiting[step] = job_of(step, data.draw(number), data.draw(some), data.draw(reserved))
-            job.tie_break = (
-                data.draw(st.one_of(st.integers(0, 2), st.floats(0, 2))),
-                data.draw(st.integers(0, 1)),
-                step,
-            )
+            job.came = data.draw(st.one_of(st.integers(0, 2), st.floats(0, 2)))
+            job.first, job.task = data.draw(st.integers(0, 1)), step
             order.settle(job)
             continue
         given_away = order.pairs()
@@ -58,8 +56,13 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
             by, shuffled = data.draw(st.sampled_from([1, -1])), data.draw(st.booleans())
             for other in waiting.values():
                 other.priority = data.draw(st.integers(1, 9)) if shuffled else 5 + by * other.priority
-            before = order.pairs()
-            assert order.renumbered() == (order.pairs() != before)
+            before, column, answer = order.pairs(), None, object()
+            if data.draw(st.booleans()):
+                column = np.array([int(other.priority) for other in waiting.values()])
+                for place, other in enumerate(waiting.values()):
+                    other.priority, other.place = int(other.priority), place
+                    other.answer = answer if data.draw(st.integers(0, 9)) else ()
+            assert order.renumbered(answer, column) == (order.pairs() != before)
             continue
         if what.startswith("changes"):
             job.priority = data.draw(number)
