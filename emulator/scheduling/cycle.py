@@ -51,7 +51,8 @@ class Keeping:
             The place behind the last that was looked at; where that has no hole, neither have those behind it.
         """
         plan, searches, many = self._plan, self._searches, len(entries)
-        job, partition = entries[first]._pair
+        entry = entries[first]
+        job, partition = entry._pair
         search = searches.of(job, partition, length_of(job), plan)
         self.hole = None
         while True:
@@ -125,6 +126,7 @@ class Cycle:
             The entry, and its hole; or None for one whose hole is yet to be sought. None if the cycle is over.
         """
         # Other runs may be there than before.
+        self._plan.look_at_victims()
         self._looked = self._news = False
         self._by_user = self._plan.by_user
         while True:

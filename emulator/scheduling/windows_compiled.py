@@ -198,12 +198,12 @@ class CompiledWindows(Windows):
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
-        self._preempting: dict[str, bool] = {}
+        self._preempting: dict[str, tuple[Job, Partition, bool]] = {}
         accounting = cluster.accounting
         self._accounting = accounting if accounting is not None and accounting.decides else None
         self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
         self.now, self.tried = cluster.now, self._alike
-        self._together = False
+        self._together = self._other_victims = False
 
     def _no_slots(self) -> CompiledSlots:
         self._standing = standing = self._controls.reservations.standing(self._cluster.now)
@@ -220,9 +220,8 @@ class CompiledWindows(Windows):
 
     def _other_runs(self) -> None:
         super()._other_runs()
-        self._stale = True
-        self._preempting.clear()
-        if self._preempts or self._cluster.suspended or self._controls.rows.gang is not None:
+        self._stale = self._other_victims = True
+        if self._cluster.suspended or self._controls.rows.gang is not None:
             self._decided.clear()
 
     # What the kernel of a cycle asks
@@ -275,6 +274,16 @@ class CompiledWindows(Windows):
         """Whether a job counts with other CPUs once it is planned."""
         return self._cluster.policies.counts_otherwise(job, partition)
 
+    def look_at_victims(self) -> None:
+        """Jobs are decided on again if those of a partition may preempt any run that could not before, or none now."""
+        if not self._other_victims:
+            return
+        self._other_victims = False
+        for name, (job, partition, may) in self._preempting.items():
+            if may != bool(self._candidates(partition, job)):
+                self._preempting[name] = job, partition, not may
+                self._decided.clear()
+
     def look_again(self) -> None:
         """All searches start over if runs have come, or end at other times."""
         searches = self._searches
@@ -304,12 +313,13 @@ class CompiledWindows(Windows):
 
     def may_be_grouped(self, entry: Entry) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
-        kind: Kind | None = entry._kind  # type: ignore[attr-defined]
+        kind: Kind | None = entry._kind
         if kind is None:
             return False
+        self.look_at_victims()
         decided = self._decided.get(kind)
         if decided is None:
-            decided = self._decides(kind, *entry._pair)  # type: ignore[attr-defined]
+            decided = self._decides(kind, *entry._pair)
             if self._by_kind:
                 self._decided[kind] = decided
         return decided
@@ -342,7 +352,7 @@ class CompiledWindows(Windows):
     def found(self, entry: Entry, work: Work, taken: int) -> Hole:
         """What a search found for an entry, which keeps no slot."""
         self._open = None
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         return self._found(entry, work, self._allocation(job, partition, work, taken))
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
@@ -393,5 +403,5 @@ class CompiledWindows(Windows):
             return bool(self._candidates(partition, job))
         known = self._preempting.get(partition.name)
         if known is None:
-            known = self._preempting[partition.name] = bool(self._candidates(partition, job))
-        return known
+            known = self._preempting[partition.name] = job, partition, bool(self._candidates(partition, job))
+        return known[2]
