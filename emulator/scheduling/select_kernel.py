@@ -167,13 +167,18 @@ def room(
         return 0
     if code.all_memory and memory < all_memory:
         return 0
-    cpus = units * of_unit // code.whole_tasks * code.whole_tasks
+    # Divisions take as long as all else, and most tasks have one CPU.
+    cpus = units * of_unit
+    if code.whole_tasks > 1:
+        cpus = cpus // code.whole_tasks * code.whole_tasks
     if code.memory_per_cpu:
         there = memory // (code.memory_per_cpu * max(with_memory, 1)) * (of_unit if with_memory else 1)
         if code.whole and there < cpus:
             return 0
         if not code.whole:
-            cpus = min(cpus, there) // code.per_task * code.per_task
+            cpus = min(cpus, there)
+            if code.per_task > 1:
+                cpus = cpus // code.per_task * code.per_task
     # A node that has not as much as is wanted of each is of no use.
     return min(cpus, code.ranked) if cpus >= code.on_node else 0
 

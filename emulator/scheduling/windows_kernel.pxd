@@ -36,7 +36,7 @@ cdef class Work:
     cdef public double tried, time
     cdef readonly double start
     cdef readonly long long runs
-    cdef long long failed, entered, left, known
+    cdef long long gone, failed, entered, left, known
 
 @cython.locals(first=cython.longlong[::1], until=cython.double[::1])
 cpdef long long may_start(
@@ -76,7 +76,7 @@ cdef void _notice(Request request, Columns slots, long long slot, Work work) noe
 cdef double _next(Request request, Columns slots, double begin) noexcept
 @cython.locals(slot=cython.longlong)
 cdef bint _reserved(Request request, Columns slots, double begin) noexcept
-@cython.locals(later=double)
+@cython.locals(later=double, found=cython.longlong)
 cdef long long _seek(Request request, Columns slots, Work work) except -1
 cdef void _move(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(gone=cython.longlong, ends="const double[::1]")
@@ -102,7 +102,7 @@ cdef (long long, long long, double) _window(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", first=cython.longlong, node=cython.longlong,
     usable="const unsigned char[::1]")
 cdef bint _counts(Request request, Work work, long long run) noexcept
-@cython.locals(window=double)
+@cython.locals(aligned=double, window=double)
 cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
 cdef bint _delays_matter(Request request, Columns slots) noexcept

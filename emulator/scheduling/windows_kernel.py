@@ -107,6 +107,7 @@ class Work:
         time: the time of ``room``.
         start: when the job starts that was found to fit then.
         runs: so many have ended by then.
+        gone: so many have ended at the time that is tried.
         failed: at the time that is tried it did not fit after so many of them; -1 if that is not known.
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
@@ -123,6 +124,7 @@ class Work:
     time: float = 0.0
     start: float = 0.0
     runs: int = 0
+    gone: int = 0
     failed: int = -1
     entered: int = 0
     left: int = 0
@@ -314,9 +316,11 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
         return
     outlook = request.outlook
     work.room[:] = outlook.first
-    work.runs, work.failed = 0, -1
+    work.runs = work.gone = 0
+    work.failed = -1
     if begin > request.terms.now:
-        _give(request, _gone(request, begin), work, False)
+        work.gone = _gone(request, begin)
+        _give(request, work.gone, work, False)
     work.capacity[:] = work.room
     if request.code.big > 1:
         count(request.code, work.counts, work.capacity)
@@ -424,8 +428,9 @@ def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
     while work.left < many and slots.times[END, slots.order[END, work.left]] <= begin:
         _change(request, slots, slots.order[END, work.left], -1, work)
         work.left += 1
+    work.gone = 0
     if begin > request.terms.now:
-        upto = _gone(request, begin)
+        work.gone = upto = _gone(request, begin)
         _give(request, upto if request.terms.by_tries else max(work.runs, upto), work, True)
     work.tried = work.time = begin
     work.failed = -1
@@ -511,7 +516,7 @@ def _behind(request: Request, work: Work, later: float) -> int:
     Runs without nodes that the job could use are passed over. A window is over when the run behind one that counts
     ends beyond it; so the one that counts next behind some that were passed over is in it, too.
     """
-    ends, run = request.outlook.runs.ends, _gone(request, work.tried) if work.tried > request.terms.now else 0
+    ends, run = request.outlook.runs.ends, work.gone
     many, first, found = len(ends), -inf, 0
     if work.failed < 0:
         found = _fit(request, work)
@@ -569,7 +574,10 @@ def _counts(request: Request, work: Work, run: int) -> bool:
 
 def _window_end(first: float, end: float) -> float:
     """When the window ends in which a run ends; the first of all ends at ``first``."""
-    aligned, window = first - first % FIRST_WINDOW + FIRST_WINDOW, FIRST_WINDOW
+    aligned, window = np.floor(first / FIRST_WINDOW) * FIRST_WINDOW, FIRST_WINDOW
+    if aligned <= first:
+        # Else the quotient was rounded up to the next whole number.
+        aligned += FIRST_WINDOW
     while end > aligned + window:
         window *= 2
     return aligned + window
