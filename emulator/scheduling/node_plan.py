@@ -115,7 +115,7 @@ class NodePlan(SchedulePlan):
         """
         counted, pools, open_to_all = self._counts.counted, self._pools, self._cluster.accounting is None
         for entry in entries:
-            job, partition = entry._pair  # type: ignore[attr-defined]
+            job, partition = entry._pair
             pool = pools.get(entry.partition)
             if pool is not None:
                 free = pool.view.free
@@ -131,7 +131,7 @@ class NodePlan(SchedulePlan):
 
     def now(self, entry: Entry) -> Answer:
         """Where an entry can start now, or why it cannot."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         if not still_waits(job, self._cluster):
             return GONE
         gate = self._gate(job, partition)
@@ -157,7 +157,7 @@ class NodePlan(SchedulePlan):
 
     def promise(self, entry: Entry, not_before: float = 0.0) -> float:
         """Promise an entry the earliest start that it can have if nothing else were started."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         self._closed.add(entry.partition)
         self.promised.add(entry)
         not_before = max(not_before, self._cluster.now)
@@ -173,7 +173,7 @@ class NodePlan(SchedulePlan):
 
     def earliest(self, entry: Entry, without: Iterable[Run] = ()) -> float:
         """The earliest start that an entry could have if these runs were over; promises nothing."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         gone = {run.job.id for run in without}
         pool = self._pools.get(partition.name)
         if pool is not None:
@@ -185,7 +185,7 @@ class NodePlan(SchedulePlan):
 
     def alone(self, entry: Entry) -> float:
         """When so many of the running jobs will have ended that an entry fits (observation Q6)."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         if partition_reason(job, partition) is not None:
             return NEVER
         cluster, want = self._cluster, self._cluster.want(job, partition)
@@ -211,7 +211,7 @@ class NodePlan(SchedulePlan):
 
     def bar(self, entry: Entry) -> None:
         """Keep the nodes of an entry's partition from those behind it."""
-        _, partition = entry._pair  # type: ignore[attr-defined]
+        _, partition = entry._pair
         self._closed.add(entry.partition)
         self.promised.add(entry)
         self._barred = self._barred | partition.nodes

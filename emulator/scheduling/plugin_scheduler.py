@@ -58,6 +58,8 @@ class ClusterEntry(Entry):
 
     __slots__ = ("_policies",)
 
+    _pair: tuple[Job, Partition]
+
     def __init__(self, job: Job, partition: Partition, policies: Policies, reservation: str = "") -> None:
         self._pair = job, partition
         self._kind = None if reservation else kind_of(job, partition)
@@ -472,7 +474,7 @@ class PluginScheduler:
         entries = self.queue() if retry else self._submitted()
         found = [entry for entry in entries if entry not in promised]
         if cluster.tasks:
-            found = [entry for entry in found if still_waits(entry._pair[0], cluster)]  # type: ignore[attr-defined]
+            found = [entry for entry in found if still_waits(entry._pair[0], cluster)]
         return self.policies.in_backfill_order(found) if found else found
 
     def started(self, job: Job) -> None:

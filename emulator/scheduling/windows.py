@@ -144,7 +144,7 @@ class Windows(WindowPlan):
 
         What follows is asked of it in the reservation of the entry, which is to have begun.
         """
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         job.drawn = entry.reservation if job.state is State.PENDING else job.drawn
         own = self._controls.reservations.of(job) if job.drawn else None
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
@@ -166,7 +166,7 @@ class Windows(WindowPlan):
 
     def beside(self, entry: Entry) -> Place | None:
         """Where it can start now on resources that it shares."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         if self._controls.rows.depth(job, partition) < 2:
             return None
         cluster, limit = self._cluster, entry.shortest
@@ -236,7 +236,7 @@ class Windows(WindowPlan):
 
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         nodes = place._allocation.mask(len(self._cluster.machine)) if place._open is None else place._open
         found = self._cluster.select(job, partition, self._cluster.settled(nodes))
         if found is None:
@@ -268,7 +268,7 @@ class Windows(WindowPlan):
 
     def _first(self, entry: Entry) -> Hole | None:
         """The first hole; None if there is none, or limits or licences keep the job from it."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
         self._sought = not self._at_limit(job) and (planned or self._cluster.licenses_free(job))
@@ -282,7 +282,7 @@ class Windows(WindowPlan):
 
     def not_before(self, entry: Entry, time: float) -> Hole | None:
         """The first hole that begins then or later; its job shows from now on that it waits for resources."""
-        waits: Job = entry._pair[0]  # type: ignore[attr-defined]
+        waits: Job = entry._pair[0]
         waits.reason = RESOURCES if waits.reason == "None" else waits.reason
         if time <= self._cluster.now:
             return self._first(entry)
@@ -294,7 +294,7 @@ class Windows(WindowPlan):
         cluster, places, taken = self._cluster, list[Place](), self._cluster.no_nodes()
         accounting, counted, licenses = cluster.accounting, list[Job](), Counter[str]()
         for entry in entries:
-            job, partition = entry._pair  # type: ignore[attr-defined]
+            job, partition = entry._pair
             usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job) & ~taken
             licenses.update(dict(job.options.licenses))
             free = all(
@@ -328,7 +328,7 @@ class Windows(WindowPlan):
 
     def _from(self, entry: Entry, at: float) -> Hole | None:
         """The first hole from a time on."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         planned = bool(job.options.licenses) and self._habits.licenses
         limit, known = entry.shortest, self._alike
         self._alike = {}  # From when on jobs alike fit is not known from a search that begins later.
@@ -351,7 +351,7 @@ class Windows(WindowPlan):
             entry: what is to start.
             tried: when those nodes were there, in seconds; None for now.
         """
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        job, partition = entry._pair
         tried = self._cluster.now if tried is None else tried
         usable = self._cluster.usable(job, partition) & self._unkept(job, tried, entry.shortest)
         found = self._cluster.select(job, partition, self._cluster.settled(usable))
@@ -367,7 +367,7 @@ class Windows(WindowPlan):
 
     def _limit(self, entry: Entry, allocation: Allocation) -> float:
         """For how long a job may run that starts now on these nodes."""
-        job, _ = entry._pair  # type: ignore[attr-defined]
+        job, _ = entry._pair
         if job.time_min is None or not self._cluster.parameters.rules.TIME_MIN_GROWS:
             return entry.shortest
         now, nodes = self._cluster.now, list(allocation.nodes)

@@ -574,7 +574,8 @@ def _counts(request: Request, work: Work, run: int) -> bool:
 
 def _window_end(first: float, end: float) -> float:
     """When the window ends in which a run ends; the first of all ends at ``first``."""
-    aligned, window = np.floor(first / FIRST_WINDOW) * FIRST_WINDOW, FIRST_WINDOW
+    aligned: float = np.floor(first / FIRST_WINDOW) * FIRST_WINDOW
+    window = FIRST_WINDOW
     if aligned <= first:
         # Else the quotient was rounded up to the next whole number.
         aligned += FIRST_WINDOW
