@@ -93,7 +93,9 @@ def _first_named(job: Job, other: Partition) -> Partition:
 
 def _cpus(job: Job, partition: Partition) -> float:
     want = job.wants[partition.name]
-    return float(_tasks(job, want) * want.cpus_per_task)
+    # CPUs that come along with the GPUs of its tasks do not count before it has them (recorded).
+    of_task = job.request.cpus_per_task if job.options.gpus_per_task else want.cpus_per_task
+    return float(_tasks(job, want) * of_task)
 
 
 def _tasks(job: Job, want: Want) -> int:

@@ -82,7 +82,7 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     if not partition.max_memory_per_cpu and not partition.max_memory_per_node:
         return demand
     memory = machine.memory[partition.nodes]
-    asked = int(memory.min()) if demand.whole_memory and len(memory) else demand.on_node
+    asked = int(memory[0]) if demand.whole_memory and len(memory) else demand.on_node
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     first = int(machine.cpus[partition.nodes.argmax()]) if alone else 0
     _bound(demand, options, partition, asked, first)
@@ -108,7 +108,7 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
         demand: of the job.
         options: of the job.
         partition: with the bounds.
-        on_node: memory on each node; what the smallest node has, where the job wants all.
+        on_node: memory on each node; what the first node of the partition has, where the job wants all.
         first: CPUs of the partition's first node, if the job has whole nodes.
     """
     most = partition.max_memory_per_cpu

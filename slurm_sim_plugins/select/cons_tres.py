@@ -139,7 +139,9 @@ def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
 
 def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
     """How much each node has of what is wanted in all or for each task; None if there is nothing of the kind."""
-    counts = [machine.gres_free(free, name, kind) for name, kind, _ in (*want.gres_total, *want.gres_per_task)]
+    counts = [machine.gres_free(free, name, kind) for name, kind, _ in want.gres_per_task]
+    # More of one type than the job wants does not stand for another one.
+    counts += [np.minimum(machine.gres_free(free, name, kind), count) for name, kind, count in want.gres_total]
     return np.sum(counts, axis=0) if counts else None
 
 
