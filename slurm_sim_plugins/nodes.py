@@ -316,6 +316,8 @@ class Want:
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
+        weights_now_only: whether weights count for a start alone, and not as a later one is planned.
+        unweighed: whether weights do not count.
         largest_first: whether nodes with most CPUs go first where the smallest do not suffice.
         counted_per_gpu: with which a job counts for each GPU before it has any, unless its tasks want more.
         cpus_of_gpus: CPUs that a node gives at least where it gives those of its GPUs; 0: as many as are wanted.
@@ -373,6 +375,8 @@ class Want:
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0
+    weights_now_only: bool = False
+    unweighed: bool = False
     largest_first: bool = False
     counted_per_gpu: int = 0
     cpus_of_gpus: int = 0

@@ -594,6 +594,8 @@ class Windows(WindowPlan):
                 if over is not None:
                     return begin, over[1]
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
+            if want.weights_now_only and time > cluster.now:
+                want = replace(want, unweighed=True)
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
             found = self._fits(want, job, partition, usable, time, free)

@@ -19,6 +19,8 @@ class Linear(ConsTres):
     On unequal nodes, from Slurm 24.11 on (``want.largest_first``): heavier nodes are looked at where lighter ones do
     not suffice, or are not as many as are welcome, and then weights do not matter any more; where the smallest nodes
     do not suffice, the largest are taken first.
+
+    Weights count as a job starts. Backfill, which plans on all nodes at once, knows nothing of them (recorded).
     """
 
     name: ClassVar[str] = "select/linear"
@@ -27,6 +29,8 @@ class Linear(ConsTres):
     @hookimpl
     def select_nodes(self, view: NodeView) -> Allocation | None:
         want, machine, weights = view.want, view.machine, view.machine.weight
+        if want.unweighed:
+            return best_fit(want, _even(machine), view.free, view.usable)
         if not want.largest_first:
             return best_fit(want, machine, view.free, view.usable)
         levels = np.unique(weights[view.usable]).tolist()
