@@ -6,7 +6,7 @@ and again (slurm.conf, ``bf_licenses``; observation L1).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -31,6 +31,7 @@ class LicensePlan:
         for job in (*cluster.running.values(), *cluster.suspended.values()):
             if job.options.licenses:
                 self.keep(job, cluster.now, max(step(cluster.planned_end(job)), soonest))
+        self._reserved = [one for one in cluster.reservations.values() if one.licenses]
 
     def keep(self, job: Job, begin: float, end: float) -> None:
         """A job has its licences from ``begin`` to ``end``."""
@@ -42,15 +43,24 @@ class LicensePlan:
         if any(count > self._total[name] for name, count in job.options.licenses):
             return None
         # What ends at an instant is free from it on: only ends of uses can be starts.
-        ends = {end for name, _ in job.options.licenses for _, end, _ in self._uses[name] if end > at}
+        uses = {name: [*self._uses[name], *self._kept(name, job)] for name, _ in job.options.licenses}
+        ends = {end for each in uses.values() for _, end, _ in each if end > at}
         for begin in (at, *sorted(ends)):
-            if all(self._room(name, begin, begin + length) >= count for name, count in job.options.licenses):
+            if all(
+                self._room(name, uses[name], begin, begin + length) >= count for name, count in job.options.licenses
+            ):
                 return begin
         return None
 
-    def _room(self, name: str, begin: float, end: float) -> int:
+    def _kept(self, name: str, job: Job) -> Iterator[Use]:
+        """Licences that reservations keep from a job."""
+        for one in self._reserved:
+            if one.name != job.reservation and name in dict(one.licenses):
+                yield one.start, one.end, dict(one.licenses)[name]
+
+    def _room(self, name: str, uses: Iterable[Use], begin: float, end: float) -> int:
         """How many are free at all times between, and at the end: there others may begin to have them (recorded)."""
-        uses = [use for use in self._uses[name] if use[0] <= end and use[1] > begin]
+        uses = [use for use in uses if use[0] <= end and use[1] > begin]
         instants = [begin, *(use[0] for use in uses if use[0] > begin)]
         used = (sum(count for since, until, count in uses if since <= at < until) for at in instants)
         return self._total[name] - max(used)

@@ -93,6 +93,8 @@ class Reservations:
     ) -> Reservation:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
+        One of licences may have no nodes.
+
         Raises:
             InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; another reservation has them, and
                 neither says MAINT or OVERLAP; there are not so many, or not so many licences.
@@ -101,10 +103,10 @@ class Reservations:
             if many > self._cluster.licenses.get(license, (0, 0))[0]:
                 raise InputError("Invalid license specification")
         made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
-        if nodes is None:
+        if nodes is None and (count or not licenses):
             busy = self._busy_from(start) | self._others_of(made)
             nodes = self._chosen(count or 0, ~busy & self._whole_nodes(partition), partition)
-        made.nodes = nodes
+        made.nodes = made.nodes if nodes is None else nodes
         self.check(made)
         self.by_name[name] = made
         self._cluster.redraw()

@@ -569,3 +569,12 @@ def test_commands_give_no_more_numbers_than_there_are_records_to_have_them(words
     """As daemons of 24.11 and 26.05 did: what comes back on hold gets none, nor do tasks that are over."""
     *_, last = after((0, 10, words), (40, 10, "-n1 -t1"), actions=actions, until=60)
     assert last.priority == 4294901759 - numbers
+
+
+@pytest.mark.parametrize("options", ["", ",bf_licenses"])
+def test_a_reservation_of_licences_alone_keeps_them_from_longer_jobs(options: str) -> None:
+    create = "scontrol create reservation ReservationName=r StartTime=now+100 Duration=2 Licenses=foo:2 Users=root"
+    jobs = ((5, 20, "-n1 -t5 -Lfoo:1"), (6, 20, "-n1 -t1 -Lfoo:1"))
+    long, short = after(*jobs, options=options, lines="Licenses=foo:2", actions=((1, create),))
+    assert 220 <= long.runs[0].start < 300
+    assert short.runs[0].start < 40
