@@ -55,7 +55,9 @@ def _shares(line: str) -> Iterator[str]:
 def _keys(fields: Mapping[str, str], names: Mapping[int, str]) -> Iterator[str]:
     array, het_job = fields.get("ArrayJobId", ""), fields.get("HetJobId", "")
     if array.isdecimal() and int(array) in names:
-        yield from (f"{names[int(array)]}_{task}" for task in tasks_of(fields.get("ArrayTaskId", "")))
+        tasks = fields.get("ArrayTaskId", "")
+        yield from (f"{names[int(array)]}_{task}" for task in (REST,) if tasks == NO_TASK)
+        yield from (f"{names[int(array)]}_{task}" for task in tasks_of(tasks) if tasks != NO_TASK)
     elif het_job.isdecimal() and int(het_job) in names:
         yield f"{names[int(het_job)]}+{fields['HetJobOffset']}"
     else:
@@ -84,6 +86,12 @@ def instant(text: str, zero: float) -> float | None:
         return None
 
 
+NO_TASK = "4294967294"
+"""What Slurm shows in place of the tasks of an array that was cancelled before any of the rest began."""
+REST = "rest"
+"""In the place of a task: those of its array that wait."""
+
+
 class Timeline:
     """Notes what is new of each job.
 
@@ -96,6 +104,17 @@ class Timeline:
         self._zero = zero
         self._last: dict[str, dict[str, str]] = {}
 
+    def _of_tasks(self, seen: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """What was seen, job by job; the rest of an array stands for each of its tasks that waited."""
+        for key, row in seen.items():
+            name, _, task = key.rpartition("_")
+            if task != REST:
+                yield key, row
+                continue
+            for other, last in list(self._last.items()):
+                if other.rpartition("_")[0] == name and last.get("JobState") == "PENDING" and other not in seen:
+                    yield other, row
+
     def look(self, at: float, seen: Mapping[str, Mapping[str, str]]) -> bool:
         """Note what was seen now, and say whether anything was new.
 
@@ -104,7 +123,7 @@ class Timeline:
             seen: as :func:`jobs_of` gives it.
         """
         new = False
-        for key, row in seen.items():
+        for key, row in self._of_tasks(seen):
             before = self._last.get(key, {})
             shown = {name: row[name] for name in FIELDS if name in row}
             changed = {name: value for name, value in shown.items() if before.get(name) != value}

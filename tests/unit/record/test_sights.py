@@ -60,3 +60,19 @@ def test_a_second_run_notes_its_nodes_again():
 
 def test_an_unknown_time_is_none():
     assert instant("Unknown", 0.0) is None
+
+
+def test_the_rest_of_an_array_that_was_cancelled_is_each_task_that_waited() -> None:
+    timeline = Timeline(zero=0.0)
+    begun = ARRAY.replace("2-4:2,6%1", "2").replace("PENDING", "RUNNING").replace("(null)", "n1")
+    timeline.look(1.0, jobs_of(ARRAY, {8: "R"}))
+    timeline.look(2.0, jobs_of(begun + "\n" + ARRAY.replace("2-4:2,6%1", "4,6%1"), {8: "R"}))
+    rest = ARRAY.replace("2-4:2,6%1", "4294967294").replace("PENDING", "CANCELLED")
+    for at in (3.0, 4.0):
+        timeline.look(at, jobs_of(begun + "\n" + rest, {8: "R"}))
+    states = {key: [row.get("JobState") for _, row in rows] for key, rows in timeline.rows.items()}
+    assert states == {
+        "R_2": ["PENDING", "RUNNING"],
+        "R_4": ["PENDING", "CANCELLED"],
+        "R_6": ["PENDING", "CANCELLED"],
+    }
