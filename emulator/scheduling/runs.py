@@ -78,8 +78,8 @@ class RunTable:
         if self._stale or self._odd:
             self._make()
         ends, index = self.ends[: self.count], self.index[: self.count]
-        late = int(ends.searchsorted(now, side="right"))
-        if late:
+        if self.count and ends[0] <= now:
+            late = int(ends.searchsorted(now, side="right"))
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
             order = np.lexsort((index[:, ID], ends))
@@ -90,6 +90,8 @@ class RunTable:
         """When the first of them is planned to end as of now; infinite if there are none."""
         if self._stale or self._odd:
             self._make()
+        if self.count and self.ends[0] > self._cluster.now:
+            return float(self.ends[0])
         late = int(self.ends[: self.count].searchsorted(self._cluster.now, side="right"))
         ends = [self._cluster.planned_end(self._cluster.running[job]) for job in self.index[:late, ID].tolist()]
         return min(ends + self.ends[late : min(late + 1, self.count)].tolist(), default=inf)
