@@ -220,6 +220,7 @@ class Policies:
         if job.seen is not None:
             self._jobs.jobs.pop(job.seen.index, None)
             job.seen = None
+        job.answer = ()
 
     def reordered(self) -> None:
         """What orders the jobs may have changed: priorities, tiers, limits."""
