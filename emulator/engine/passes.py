@@ -97,9 +97,12 @@ class Passes(Part):
         self.moved()
         self._unseen = True
         self._submitted.append(jobs)
-        if not self.ideal:
-            for one in self.cluster.reservations.values():
-                self._near(one.start, jobs)
+        self.lasts(jobs)
+
+    def lasts(self, jobs: Iterable[Job]) -> None:
+        """Jobs wait from now on, or for another length: they are looked at as reservations near."""
+        for one in self.cluster.reservations.values() if not self.ideal else ():
+            self._near(one.start, jobs)
 
     def leave_queue(self, job: Job, state: State) -> None:
         """A waiting job is given up."""

@@ -6,6 +6,7 @@ are whole, as Slurm's are.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
 from slurm_sim_plugins.priority.fair_tree import FairTree
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
+log = logging.getLogger(__name__)
 NO_QOS = "Invalid qos specification"
 LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
 NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
@@ -91,6 +93,11 @@ class Accounting:
         self._cluster = cluster
         self._read_partitions(conf)
         self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals)
+        for partition in conf.partitions:
+            if partition.qos and not self.has_qos(partition.qos):
+                log.warning(
+                    f"partition {partition.name}: QOS={partition.qos}: there is none among the accounts: no effect"
+                )
         self._tracks = tracks
         stated_life = stated.amount("PriorityDecayHalfLife")
         half_life = 7 * 86_400.0 if stated_life is None else stated_life
@@ -114,6 +121,10 @@ class Accounting:
         self._every_partition, self._any_partition = enforce in ("ALL", "YES"), enforce == "ANY"
         self._look_at_limits()
         self._fair_share.begin_period(self.manager.root, self.usage.raw)
+
+    def has_qos(self, name: str) -> bool:
+        """Whether there is a quality of service of a name."""
+        return name.lower() in self.manager.qualities
 
     def _read_partitions(self, conf: SlurmConf) -> None:
         self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}

@@ -129,6 +129,9 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     if "" in stated:
         other = next(key for key in fields if key not in (*OF_A_PARTITION, "partitionname"))
         raise InputError(f"of a partition the emulator can update {', '.join(OF_A_PARTITION.values())}, not {other!r}")
+    accounting = controller.cluster.accounting
+    if stated.get("QOS") and accounting is not None and not accounting.has_qos(stated["QOS"]):
+        raise InputError(f"QOS={stated['QOS']}: Invalid qos specification")
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
     changed = _with_partition(conf, name, stated)

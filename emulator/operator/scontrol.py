@@ -389,6 +389,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         if job.time_min is not None and limit < job.time_min and job.state is State.PENDING:
             raise InputError(f"{TIME_MIN_INVALID} for job {job.id}")
         job.limit, job.limit_of_operator = limit, True
+        controller.passes.lasts([job])
         if job.run is not None:
             job.run.limit = job.limit
     else:

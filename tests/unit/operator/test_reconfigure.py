@@ -139,3 +139,35 @@ def test_a_job_that_no_nodes_satisfy_keeps_others_from_none_until_there_are_some
     controller.run(1000)
     assert not controller.refused
     assert where(waits) == [0]
+
+
+def test_a_partition_has_a_quality_of_service_that_there_is(caplog: pytest.LogCaptureFixture) -> None:
+    accounts = parse_accounts("add cluster c\nadd account a\nadd user ada account=a\nadd qos some\n")
+    words = "PartitionName=p QOS=None", "PartitionName=p QOS=some", "PartitionName=p QOS="
+    actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in enumerate(words, 1)]
+    conf = parse_slurm_conf(CONF + "PartitionName=z Nodes=n1 QOS=other\n")
+    controller = Controller(conf, [], actions, accounts=accounts)
+    controller.run(10)
+    assert [text for _, text in controller.refused] == ["QOS=None: Invalid qos specification"]
+    assert caplog.messages == ["partition z: QOS=other: there is none among the accounts: no effect"]
+
+
+def test_a_job_with_a_new_limit_is_looked_at_as_a_reservation_nears() -> None:
+    """Nothing else happens then: job 1 has all nodes."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nNodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    words = (
+        "create reservation ReservationName=r StartTime=now+600 Duration=60 Nodes=n1 Users=bob Flags=IGNORE_JOBS",
+        "update JobId=2 TimeLimit=3",
+    )
+    actions = [(at, partial(scontrol, f"scontrol {each}")) for at, each in enumerate(words, 5)]
+    requests = [
+        JobRequest(number, number, 5000.0, parse_sbatch(["-N2", f"-t{limit}"]), "ada")
+        for number, limit in ((1, 90), (2, 5))
+    ]
+    controller = Controller(conf, requests, actions, slurm_version="22.05")
+    controller.run(400)
+    assert controller.cluster.jobs[2].reason == "Resources"
+    controller.run(550)
+    assert "ReqNodeNotAvail" in controller.cluster.jobs[2].reason
