@@ -324,7 +324,11 @@ class Windows(WindowPlan):
         ]
         if not changes:
             return None
-        return self._from(entry, min(changes))
+        # What there would be then is asked, in all versions.
+        own, self._by_tries = self._by_tries, True
+        found = self._from(entry, min(changes))
+        self._by_tries = own
+        return found
 
     def _from(self, entry: Entry, at: float) -> Hole | None:
         """The first hole from a time on."""
