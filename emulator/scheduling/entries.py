@@ -68,7 +68,7 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations)
-    if job.reason in ("None", "Dependency") and _lacks_idle_nodes(job, cluster):
+    if job.reason in ("None", "BeginTime", "Dependency") and _lacks_idle_nodes(job, cluster):
         return RESOURCES
     if job.reason != "None":
         # Which bound it is, only a pass says.

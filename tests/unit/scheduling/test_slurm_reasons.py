@@ -229,7 +229,9 @@ def test_a_job_that_its_partition_bars_waits_though_its_reservation_is_too_small
         (("-N2", "--exclusive", "-pq"), "Resources"),
         (("-n2", "--exclusive", "-pq"), "Resources"),
         (("-N2", "--exclusive", "-pq", "-dafterok:1"), "Resources"),
+        (("-N2", "--exclusive", "-pq", "--begin=now+60"), "Resources"),
         (("-N2", "-pq", "-dafterok:1"), "Dependency"),
+        (("-N2", "-pq", "--begin=now+60"), "BeginTime"),
         (("-N2", "-pq"), "None"),
     ],
 )
