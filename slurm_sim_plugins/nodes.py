@@ -99,6 +99,7 @@ class Machine:
         sockets: of each node.
         kept: CPUs of each node that are kept for the system.
         weight: low ones are taken first.
+        line: which line of ``slurm.conf`` describes a node.
         up: whether a node takes new jobs.
         features: of each node.
         gres: count of each kind on each node.
@@ -112,6 +113,7 @@ class Machine:
         index: index by name.
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         weights: all weights, ascending.
+        lines: how many lines of ``slurm.conf`` describe nodes, one for each weight at least.
         one_thread: whether each unit is one CPU.
         core_threads: CPUs of a core of each node.
     """
@@ -132,6 +134,7 @@ class Machine:
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1
+    line: Ints | int = 0
     kept: Ints | int = 0
     tree: Tree | Blocks | None = None
     named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)
@@ -140,6 +143,7 @@ class Machine:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
         self.weights: Ints = np.unique(self.weight)
+        self.lines = len(set(zip(self.weight.tolist(), np.broadcast_to(self.line, len(self)).tolist(), strict=True)))
         self.one_thread = bool((self.threads == 1).all())
         self.core_threads: Ints = np.maximum(self.threads // self.cores, 1)
 

@@ -131,7 +131,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.of_tasks),
         cpus_per_gpu=demand.cpus_per_gpu,
-        weights_now_only=cluster.nodes_for.whole_nodes and len(cluster.machine.weights) > 1,
+        weights_now_only=cluster.nodes_for.whole_nodes and cluster.machine.lines > 1,
         largest_first=_largest_first(cluster),
         counted_per_gpu=(options.cpus_per_gpu or 0) if parameters.rules.GPUS_COUNT_CPUS else 0,
         cpus_of_gpus=of_gpus if in_all else 0,
