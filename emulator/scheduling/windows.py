@@ -598,10 +598,6 @@ class Windows(WindowPlan):
                 if over is not None:
                     return begin, over[1]
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
-            if want.weights_now_only and time > cluster.now:
-                want = replace(want, unweighed=True)
-            if self._habits.busy_nodes and free is not cluster.free:
-                want = replace(want, in_use=self._in_use, by_looks=False)
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
                 if self._own_ends and time > begin:
@@ -614,6 +610,10 @@ class Windows(WindowPlan):
     ) -> Allocation | None:
         """Where a job fits with what will be free at a time."""
         cluster = self._cluster
+        if self._habits.busy_nodes and free is not cluster.free:
+            want = replace(want, in_use=self._in_use, by_looks=False)
+        if time > cluster.now and want.weights_now_only:
+            want = replace(want, unweighed=True)
         if time <= cluster.now:
             return cluster.choose(cluster.with_limits(want, job), cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)

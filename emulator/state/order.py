@@ -8,20 +8,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.nodes import Ints
 
-if TYPE_CHECKING:
-    from emulator.state.reservation import Reservation
-
 Rank = tuple[float, float, float, float, int, int, int]
 Pair = tuple[int, Job, Partition]
 """A job and one of its partitions, and which of them that is; behind these come those of reservations that draw it."""
 Key = TypeVar("Key")
+
+
+class Magnet(Protocol):
+    """A reservation that draws jobs, as far as the queue goes by it.
+
+    Attributes:
+        name: its name.
+        start: when it begins, in seconds.
+    """
+
+    name: str
+    start: float
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job may use it."""
 
 
 class Listed:
@@ -81,7 +93,7 @@ class Order:
         self.tiers_first = False
         self.preempts: Callable[[Job, Job], bool] | None = None
         self.listed: Listed | None = None
-        self.magnets: Sequence[Reservation] = ()
+        self.magnets: Sequence[Magnet] = ()
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []

@@ -101,7 +101,7 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
 def _refusal(action: Action, numbers: Collection[int]) -> str:
     """Why a command is not to be done here; empty if it is.
 
-    Either ``scontrol`` did not hand it on, or it was refused and names no recorded job: a task may have its number here.
+    Either ``scontrol`` did not hand it on, or it was refused and names no recorded job: that number a task may have.
     """
     output, named = action.output or "", NAMED.search(action.command.text)
     none = output.startswith(NO_JOB) if named is None else int(named[2]) not in numbers

@@ -236,6 +236,31 @@ reason = "it was released"
 """
 
 
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("scontrol update NodeName=n1 State=DOWN", "You must specify a reason when DOWNING or DRAINING a node. ..."),
+        ("scontrol requeue A", "Invalid job id specified for job A"),
+        ("scontrol update A TimeLimit=1", "No valid entity in update command"),
+    ],
+)
+def test_what_scontrol_did_not_hand_on_is_refused_here_too(tmp_path, command, answer):
+    given = scenario(tmp_path, TIMELINE + f"actions:\n- [5.0, {command}, {answer!r}]\n")
+    inputs = inputs_of(given, Known())
+    assert (inputs.actions, inputs.refused) == ((), ((5.0, answer),))
+    verdict = judge(given)
+    assert verdict.agrees
+    assert not verdict.not_compared
+
+
+def test_a_job_of_a_reservation_is_refused_where_scontrol_took_no_reservation(tmp_path):
+    told = "Invalid time specification (pos=5): now+65s"
+    action = f"actions:\n- [0, scontrol create reservation ReservationName=r StartTime=now+65s Nodes=n1, '{told}']\n"
+    words = "'sbatch: error: Batch job submission failed: Requested reservation is invalid'"
+    refused = f"rejected:\n- {{name: R, at: 3.0, sbatch: [-N1, --reservation=r], error: {words}}}\n"
+    assert judge(scenario(tmp_path, TIMELINE + action + refused)).agrees
+
+
 def known_in(folder: Path, text: str) -> Known:
     path = folder / "known.toml"
     path.write_text(text, encoding="utf-8")
