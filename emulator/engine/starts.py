@@ -101,7 +101,18 @@ class Starts(Part):
                     self.preempt(change.job, job, graced=False)
                     continue
                 self.telling.preempted(change.job, job, "SUSPEND", chosen=False)
+                if self.cluster.nodes_for.whole_nodes:
+                    self._keep_limit(change.job)
             self.stints.carry_out([change])
+
+    def _keep_limit(self, job: Job) -> None:
+        """A run that is suspended for another on its nodes keeps its limit where whole nodes are chosen (recorded).
+
+        It is among the victims there, which end as preempted once that is over and they run.
+        """
+        assert job.run is not None
+        job.vacating, job.end_limit = True, job.run.expires
+        self.stints.sweep_due = 0.0
 
     def give_up_late(self, job: Job) -> bool:
         """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""

@@ -141,7 +141,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
         last_first=parameters.pack_serial_at_end,
-        first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
+        first_node=one_node and _takes_first_node(partition, cluster),
         tree=tree,
         segment=_segment(options.segment, nodes, tree, cluster) if isinstance(tree, Blocks) else 0,
         switches=0 if in_blocks else options.switches,
@@ -160,6 +160,12 @@ def _fewest(fewest: int, options: BatchOptions, alone: bool, rules: Rules) -> in
     """Nodes that a job must have in a partition of so many at least (``MinNodes``)."""
     bound = options.tasks is not None and not alone and (options.overcommit or rules.TASKS_BOUND_MIN_NODES)
     return min(fewest, options.tasks) if bound and options.tasks else fewest
+
+
+def _takes_first_node(partition: Partition, cluster: Cluster) -> bool:
+    """Whether a job that gets one node takes the first that has room for it, which select/linear does not (recorded)."""
+    first = cluster.parameters.rules.FIRST_NODE_FOR_ONE and not partition.least_loaded
+    return first and not cluster.nodes_for.whole_nodes
 
 
 def _largest_first(cluster: Cluster) -> bool:
