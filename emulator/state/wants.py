@@ -163,7 +163,7 @@ def _fewest(fewest: int, options: BatchOptions, alone: bool, rules: Rules) -> in
 
 
 def _takes_first_node(partition: Partition, cluster: Cluster) -> bool:
-    """Whether a job that gets one node takes the first that has room for it, which select/linear does not (recorded)."""
+    """Whether a job that gets one node takes the first with room for it; select/linear does not so (recorded)."""
     first = cluster.parameters.rules.FIRST_NODE_FOR_ONE and not partition.least_loaded
     return first and not cluster.nodes_for.whole_nodes
 
