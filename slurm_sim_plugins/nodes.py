@@ -99,7 +99,6 @@ class Machine:
         sockets: of each node.
         kept: CPUs of each node that are kept for the system.
         weight: low ones are taken first.
-        line: which line of ``slurm.conf`` describes a node.
         up: whether a node takes new jobs.
         features: of each node.
         gres: count of each kind on each node.
@@ -113,7 +112,6 @@ class Machine:
         index: index by name.
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         weights: all weights, ascending.
-        lines: how many lines of ``slurm.conf`` describe nodes, one for each weight at least.
         one_thread: whether each unit is one CPU.
         core_threads: CPUs of a core of each node.
     """
@@ -134,7 +132,6 @@ class Machine:
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1
-    line: Ints | int = 0
     kept: Ints | int = 0
     tree: Tree | Blocks | None = None
     named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)
@@ -143,7 +140,6 @@ class Machine:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
         self.weights: Ints = np.unique(self.weight)
-        self.lines = len(set(zip(self.weight.tolist(), np.broadcast_to(self.line, len(self)).tolist(), strict=True)))
         self.one_thread = bool((self.threads == 1).all())
         self.core_threads: Ints = np.maximum(self.threads // self.cores, 1)
 
@@ -320,6 +316,8 @@ class Want:
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
+        first_fit: whether nodes are taken one by one, the lightest first and then in the order of the file, and not as
+            neighbours.
         weights_now_only: whether weights count for a start alone, and not as a later one is planned.
         unweighed: whether weights do not count.
         largest_first: whether nodes with most CPUs go first where the smallest do not suffice.
@@ -379,6 +377,7 @@ class Want:
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0
+    first_fit: bool = False
     weights_now_only: bool = False
     unweighed: bool = False
     largest_first: bool = False

@@ -44,6 +44,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.socket_tasks
         or (machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1))
         or want.largest_first
+        or want.first_fit
         or want.weights_now_only
     ):
         return None

@@ -83,7 +83,6 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         threads=threads,
         cores=_column([node.cores_per_socket if each else 1 for node, each in zip(nodes, sockets, strict=True)]),
         weight=_column([node.weight for node in nodes]),
-        line=_lines(nodes),
         up=np.array([takes_jobs(node.state) for node in nodes], dtype=bool),
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
@@ -97,12 +96,6 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )
-
-
-def _lines(nodes: Sequence[Node]) -> Ints:
-    """The place of the line that describes each node among those that describe any."""
-    places: dict[int, int] = {}
-    return _column([places.setdefault(id(node.settings), len(places)) for node in nodes])
 
 
 def _each_socket(conf: SlurmConf) -> Sockets | None:

@@ -9,17 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.nodes import Allocation, Ints, Machine, NodeView
+from slurm_sim_plugins.nodes import Allocation, Machine, NodeView
 from slurm_sim_plugins.select.cons_tres import ConsTres, best_fit
 
 
 class Linear(ConsTres):
-    """Best fit over idle nodes, which a job takes whole.
+    """Idle nodes, which a job takes whole.
 
-    Nodes are looked at line by line of ``slurm.conf``, the lightest first: those of the next one where the nodes so far
-    do not suffice, or are not as many as are welcome; then weights do not matter any more. That is as a job starts:
-    backfill, which plans on all nodes at once, knows nothing of lines and weights (recorded). On unequal nodes, from
-    Slurm 24.11 on (``want.largest_first``), the largest are taken first where the smallest do not suffice.
+    In 22.05 they are taken one by one, the lightest first and then in the order of the file (``want.first_fit``);
+    from 24.11 on as neighbours that fit best. On unequal nodes (``want.largest_first``) heavier ones are looked at where
+    lighter ones do not suffice, or are not as many as are welcome, and then weights do not matter any more; where the
+    smallest nodes do not suffice, the largest are taken first. Weights count as a job starts: backfill, which plans on
+    all nodes at once, knows nothing of them (``want.unweighed``). All of it is recorded.
     """
 
     name: ClassVar[str] = "select/linear"
@@ -27,36 +28,63 @@ class Linear(ConsTres):
 
     @hookimpl
     def select_nodes(self, view: NodeView) -> Allocation | None:
-        want, machine = view.want, view.machine
-        if want.unweighed:
-            return best_fit(want, _even(machine), view.free, view.usable)
-        if any(choice.counts for choice in want.choices):
+        want = view.want
+        machine = _even(view.machine) if want.unweighed else view.machine
+        if want.first_fit:
+            return _first_fit(view, machine)
+        if want.unweighed or not want.largest_first:
             return best_fit(want, machine, view.free, view.usable)
-        order = machine.weight if want.largest_first else _order(machine)
-        lines, idle = np.unique(order[view.usable]).tolist(), view.free.jobs == 0
-        for line in lines:
-            light = order <= line if want.required is None else (order <= line) | want.required
-            usable = view.usable & light
-            if line < lines[-1] and np.count_nonzero(usable & idle) < want.target_nodes:
-                continue
-            found = best_fit(want, _even(machine), view.free, usable)
-            if found is not None:
-                return found
+        return _by_levels(view)
+
+
+def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
+    """As few as suffice of the nodes that are not in use: they are halved until these are known."""
+    want, free = view.want, view.free
+    one_by_one = _one_by_one(machine)
+    if any(choice.counts for choice in want.choices):
+        return best_fit(want, one_by_one, free, view.usable)
+    nodes = np.flatnonzero(view.usable & (free.units > 0))
+    nodes = nodes[np.argsort(machine.weight[nodes], kind="stable")]
+
+    def fit(many: int, on: Machine) -> Allocation | None:
+        first = np.zeros(len(machine), dtype=bool)
+        first[nodes[:many]] = True
+        return best_fit(want, on, free, first if want.required is None else first | (view.usable & want.required))
+
+    few, many = want.target_nodes - 1, len(nodes)
+    if many < want.min_nodes or fit(many, _even(machine)) is None:
         return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if fit(middle, _even(machine)) is not None else (middle, many)
+    return fit(many, one_by_one)
 
 
-@lru_cache(maxsize=8)
-def _order(machine: Machine) -> Ints:
-    """The places of lines of ``slurm.conf`` among all, by the weights of their nodes; of each node."""
-    stated = np.array([machine.weight, np.broadcast_to(machine.line, len(machine))])
-    order: Ints = np.unique(stated, axis=1, return_inverse=True)[1].reshape(-1)
-    return order
+def _by_levels(view: NodeView) -> Allocation | None:
+    """Nodes of the lightest weights that have as many idle nodes as are welcome, whatever the weights of these."""
+    want, weights, idle = view.want, view.machine.weight, view.free.jobs == 0
+    levels = np.unique(weights[view.usable]).tolist()
+    for level in levels:
+        light = weights <= level if want.required is None else (weights <= level) | want.required
+        usable = view.usable & light
+        if level < levels[-1] and np.count_nonzero(usable & idle) < want.target_nodes:
+            continue
+        found = best_fit(want, _even(view.machine), view.free, usable)
+        if found is not None:
+            return found
+    return None
 
 
 @lru_cache(maxsize=8)
 def _even(machine: Machine) -> Machine:
     """The same machine, on which all nodes have one weight; it takes a while to make."""
     return replace(machine, weight=np.zeros_like(machine.weight))
+
+
+@lru_cache(maxsize=8)
+def _one_by_one(machine: Machine) -> Machine:
+    """The same machine, on which each node has a weight of its own: by its weight and then in the order of the file."""
+    return replace(machine, weight=np.argsort(np.argsort(machine.weight, kind="stable")))
 
 
 def is_even(machine: Machine) -> bool:
