@@ -405,6 +405,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
         # Only of one CPU a task: a job of larger ones would wait for ever.
         key = "numcpus" if job.options.cpus_per_task in (None, 1) else key
+    if key == "numnodes":
+        job.least_nodes = 0
     options = OF_A_JOB[key](job.options, value)
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:

@@ -120,5 +120,5 @@ def plan_alike(
 def length_of(job: Job) -> Any:
     """For how long a job is planned at least, in seconds."""
     if job.time_min is not None:
-        return job.time_min
+        return job.shortest
     return job.limit if job.plan is None and job.limit < YEAR else job.plan_limit

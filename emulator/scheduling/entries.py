@@ -111,7 +111,7 @@ def _limit(job: Job, cluster: Cluster) -> str:
 def _lacks_idle_nodes(job: Job, cluster: Cluster) -> bool:
     """Whether a job for whole nodes finds too few that are idle: Slurm looks for these before all else (recorded).
 
-    So it does for a job whose user has nodes alone, of which those without others will do.
+    So it does for a job whose user has nodes alone: nodes on which no other user has jobs suffice for it.
     """
     first = job.partitions[0]
     want = job.wants[first.name]
@@ -168,8 +168,12 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 
 @contextmanager
 def drawn(job: Job, reservation: str) -> Iterator[None]:
-    """A job is tried in a reservation that draws it, or in none (an empty name); it stays there if it starts."""
-    job.drawn = reservation
+    """A job is tried in a reservation that draws it, or in none (an empty name); it stays there if it starts.
+
+    One that has started in the same pass stands in others of its entries, too.
+    """
+    if job.state is State.PENDING:
+        job.drawn = reservation
     try:
         yield
     finally:

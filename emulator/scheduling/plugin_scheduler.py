@@ -416,6 +416,7 @@ class PluginScheduler:
             self._refuse("Pause: a cycle with view.plan() takes no time; ask for view.window_plan()")
         if not self.job_test_time:
             return False
+        self.cluster.release_drawn()
         self._paused = Paused(seconds, self._decisions, plans, cleared)
         self._plan, self._plans = None, []
         return True

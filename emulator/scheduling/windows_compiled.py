@@ -199,11 +199,15 @@ class CompiledWindows(Windows):
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, tuple[Job, Partition, bool]] = {}
-        accounting = cluster.accounting
-        self._accounting = accounting if accounting is not None and accounting.decides else None
-        self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
+        self._look_at_limits()
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
+
+    def _look_at_limits(self) -> None:
+        """Note whether any limit decides on starts; if none does, jobs that ask for the same are alike."""
+        accounting = self._cluster.accounting
+        self._accounting = accounting if accounting is not None and accounting.decides else None
+        self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
 
     def _no_slots(self) -> CompiledSlots:
         self._standing = standing = self._controls.reservations.standing(self._cluster.now)
@@ -216,6 +220,7 @@ class CompiledWindows(Windows):
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
+        self._look_at_limits()
         self._searches.more_may_start()
 
     def _other_runs(self) -> None:

@@ -256,7 +256,7 @@ class Cluster:
             self.order.magnets = sorted(magnets, key=lambda one: one.start)
             self.order.changed()
             for job in self.waiting.values():
-                job.entries = ()
+                job.entries, job.drawn = (), ""
 
     def release_drawn(self) -> None:
         """A loop is over: jobs that wait are tried in no reservation that draws them."""

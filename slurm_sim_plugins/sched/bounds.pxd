@@ -4,6 +4,7 @@ from slurm_sim_plugins.entry cimport Entry
 
 cdef class Bounds:
     cdef list _tried
+    cdef bint _together
 
     @cython.locals(first=list, place=cython.Py_ssize_t, until=cython.Py_ssize_t, many=cython.Py_ssize_t)
     cpdef list first_of(self, list entries)

@@ -8,20 +8,24 @@ from typing import Any
 
 from slurm_sim_plugins.entry import Entry
 
+TOGETHER = frozenset({"user", "account", "partition"})
+"""Entries that are equal in these are counted together, if nothing else makes kinds."""
+
 
 class Bounds:
     """How many jobs of the same kind a cycle tries.
 
     Args:
-        bounds: how many, by the attributes that make the kind (user, account, partition); 0 for any number.
+        bounds: how many, by the attributes that make the kind, such as user, account, partition; 0 for any number.
     """
 
-    __slots__ = ("_tried",)
+    __slots__ = ("_together", "_tried")
 
     def __init__(self, bounds: Mapping[tuple[str, ...], int]) -> None:
         self._tried: list[tuple[int, tuple[str, ...], dict[Any, int]]] = [
             (most, names, {}) for names, most in bounds.items() if most
         ]
+        self._together = all(TOGETHER.issuperset(names) for _, names, _ in self._tried)
 
     def first_of(self, entries: list[Any]) -> list[Any]:
         """Those of some entries of which more may be tried; they are counted."""
@@ -31,8 +35,9 @@ class Bounds:
         place, many = 0, len(entries)
         while place < many:
             until = place + 1
-            while until < many and _is_like(entries[until], entries[place]):
-                until += 1
+            if self._together and isinstance(entries[place], Entry):
+                while until < many and isinstance(entries[until], Entry) and _is_like(entries[until], entries[place]):
+                    until += 1
             first += entries[place : place + self._count(entries[place], until - place)]
             place = until
         return first
@@ -54,7 +59,7 @@ class Bounds:
 
 
 def _is_like(entry: Entry, other: Entry) -> bool:
-    """Whether entries are of one kind, whatever makes kinds."""
+    """Whether entries are of one user, partition and account."""
     if entry.user is not other.user and entry.user != other.user:
         return False
     if entry.partition is not other.partition and entry.partition != other.partition:

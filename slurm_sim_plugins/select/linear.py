@@ -17,10 +17,10 @@ class Linear(ConsTres):
     """Idle nodes, which a job takes whole.
 
     In 22.05 they are taken one by one, the lightest first and then in the order of the file (``want.first_fit``);
-    from 24.11 on as neighbours that fit best. On unequal nodes (``want.largest_first``) heavier ones are looked at where
-    lighter ones do not suffice, or are not as many as are welcome, and then weights do not matter any more; where the
-    smallest nodes do not suffice, the largest are taken first. Weights count as a job starts: backfill, which plans on
-    all nodes at once, knows nothing of them (``want.unweighed``). All of it is recorded.
+    from 24.11 on as neighbours that fit best. On unequal nodes (``want.largest_first``) heavier ones are looked at
+    where lighter ones do not suffice, or are not as many as are welcome, and then weights do not matter any more; where
+    the smallest nodes do not suffice, the largest are taken first. Weights count as a job starts: backfill, which plans
+    on all nodes at once, knows nothing of them (``want.unweighed``). All of it is recorded.
     """
 
     name: ClassVar[str] = "select/linear"
