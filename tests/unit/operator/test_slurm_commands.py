@@ -492,10 +492,10 @@ def test_an_update_of_a_job_works_out_its_priority_once(monkeypatch: pytest.Monk
 
 
 def test_jobs_that_a_reservation_draws_stay_in_it_once_they_have_started() -> None:
-    words = "scontrol create reservation ReservationName=m Nodes=n[1-2] StartTime=now Duration=60 Users=ada,bob Flags=MAGNETIC"
+    words = "ReservationName=m Nodes=n[1-2] StartTime=now Duration=60 Users=ada,bob Flags=MAGNETIC"
     # The pass goes on to the entries outside, for the third job does not fit.
     lines = ["-n 1 -t 9 --begin=now+30", "-n 1 -t 9 --begin=now+29", "-N 4 --exclusive -t 9 --begin=now+28"]
-    found = run(lines, [(1.0, words)], until=60)
+    found = run(lines, [(1.0, f"scontrol create reservation {words}")], until=60)
     jobs = [found.cluster.jobs[number] for number in (1, 2)]
     assert [(job.state, job.reservation) for job in jobs] == [(State.RUNNING, "m")] * 2
     assert all(set(job.run.allocation.nodes) <= {0, 1} for job in jobs)
