@@ -187,9 +187,7 @@ def _dependent(conf: SlurmConf) -> str:
 
 
 def _linear(conf: SlurmConf) -> str:
-    uneven = len({(node.weight, node.cpus) for node in conf.nodes}) > 1
-    linear = conf.parameters.text("SelectType").lower() == "select/linear"
-    return "jobs on nodes of several weights or sizes" if linear and uneven else ""
+    return "which nodes jobs get" if conf.parameters.text("SelectType").lower() == "select/linear" else ""
 
 
 def _shares(conf: SlurmConf) -> str:

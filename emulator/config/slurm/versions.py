@@ -188,7 +188,8 @@ class Rules:
         "suffice",
         "light nodes go first, and then others from the lowest index up",
         "not named in the release notes; 32 questions to each of three versions show it, and Slurm's sources of 24.11",
-        *("linear_weights-22.05", "linear_weights-24.11", "linear_weights-26.05"),
+        *("linear_weights-22.05", "linear_weights-24.11", "linear_weights-26.05", "lines_22", "lines_24", "lines_26"),
+        *("lines_planned_22", "lines_planned_24"),
     )
     SHARES_KEEP_GPUS: bool = _rule(
         "24.11",
