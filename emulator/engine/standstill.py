@@ -94,7 +94,7 @@ class Standstill(Part):
 
 def may_start(job: Job, cluster: Cluster) -> bool:
     """Whether a waiting job may start when nothing runs and nothing is to come."""
-    if job.held_by or "Never" in job.reason:
+    if job.held_by or "Never" in job.reason or all(partition.name in job.barred for partition in job.partitions):
         return False
     if cluster.accounting is not None and cluster.accounting.never_starts(job):
         return False
@@ -104,6 +104,10 @@ def may_start(job: Job, cluster: Cluster) -> bool:
         return any(other is not None and other.runs for other in others)
     if any(count > cluster.licenses[name][0] for name, count in job.options.licenses):
         return False
+    if job.request.het_job_id is not None and any(
+        other.reason in NEVER for other in cluster.pending() if other.request.het_job_id == job.request.het_job_id
+    ):
+        return False  # Its components start together.
     return job.reason not in NEVER
 
 
