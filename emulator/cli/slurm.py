@@ -146,7 +146,11 @@ def _rejected(records: Records, locations: Mapping[int, str]) -> str:
 
 def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
     """What is missed where the configuration speaks of accounts and there are none."""
-    if accounts is not None or "AccountingStorageEnforce" not in conf.parameters:
+    spoken_of = "AccountingStorageEnforce" in conf.parameters or any(
+        each.qos or each.allow_qos or each.deny_qos or each.allow_accounts or each.deny_accounts
+        for each in conf.partitions
+    )
+    if accounts is not None or not spoken_of:
         return ""
     return "no --accounts: limits of accounts and QOS do not hold, and fair share counts for nothing"
 

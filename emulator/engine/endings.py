@@ -333,7 +333,7 @@ class Endings(Part):
             self.policies.set_priorities([job], new=True)
         job.suspended_by_operator = False
         self.cluster.enqueue(job)
-        self.passes.lasts([job])
+        self.passes.look_as_reservations_near([job])
         self.telling.arrived(job)
         job.begin = self.cluster.now + self._hold(job)
         job.eligible = job.accrue = None

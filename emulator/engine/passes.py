@@ -97,9 +97,9 @@ class Passes(Part):
         self.moved()
         self._unseen = True
         self._submitted.append(jobs)
-        self.lasts(jobs)
+        self.look_as_reservations_near(jobs)
 
-    def lasts(self, jobs: Iterable[Job]) -> None:
+    def look_as_reservations_near(self, jobs: Iterable[Job]) -> None:
         """Jobs wait from now on, or for another length: they are looked at as reservations near."""
         for one in self.cluster.reservations.values() if not self.ideal else ():
             self._near(one.start, jobs)

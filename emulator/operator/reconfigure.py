@@ -132,6 +132,8 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     accounting = controller.cluster.accounting
     if stated.get("QOS") and accounting is not None and not accounting.has_qos(stated["QOS"]):
         raise InputError(f"QOS={stated['QOS']}: Invalid qos specification")
+    if stated.get("QOS") and accounting is None:
+        log.warning("partition %s: QOS=%s: no effect, for there are no accounts", name, stated["QOS"])
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
     changed = _with_partition(conf, name, stated)

@@ -166,9 +166,9 @@ def _named(text: str, controller: Controller) -> list[Job]:
 
 def _tasks(array: int, indices: Sequence[int], cluster: Cluster) -> list[Job]:
     """Tasks of an array by their indices: each that waits with others gets a record of its own, which goes first."""
-    of_array = [job for job in cluster.jobs.values() if job.request.array == array]
-    found = [job for job in of_array if job.request.task in set(indices)]
-    for job in found if any(job.waits_with_others and job not in found for job in of_array) else ():
+    of_array, named = [job for job in cluster.jobs.values() if job.request.array == array], set(indices)
+    found = [job for job in of_array if job.request.task in named]
+    for job in found if any(job.waits_with_others and job.request.task not in named for job in of_array) else ():
         job.split_off()
         cluster.order.changed()
     return found
@@ -389,7 +389,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         if job.time_min is not None and limit < job.time_min and job.state is State.PENDING:
             raise InputError(f"{TIME_MIN_INVALID} for job {job.id}")
         job.limit, job.limit_of_operator = limit, True
-        controller.passes.lasts([job])
+        controller.passes.look_as_reservations_near([job])
         if job.run is not None:
             job.run.limit = job.limit
     else:

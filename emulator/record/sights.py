@@ -56,8 +56,7 @@ def _keys(fields: Mapping[str, str], names: Mapping[int, str]) -> Iterator[str]:
     array, het_job = fields.get("ArrayJobId", ""), fields.get("HetJobId", "")
     if array.isdecimal() and int(array) in names:
         tasks = fields.get("ArrayTaskId", "")
-        yield from (f"{names[int(array)]}_{task}" for task in (REST,) if tasks == NO_TASK)
-        yield from (f"{names[int(array)]}_{task}" for task in tasks_of(tasks) if tasks != NO_TASK)
+        yield from (f"{names[int(array)]}_{task}" for task in ((REST,) if tasks == NO_TASK else tasks_of(tasks)))
     elif het_job.isdecimal() and int(het_job) in names:
         yield f"{names[int(het_job)]}+{fields['HetJobOffset']}"
     else:

@@ -172,10 +172,9 @@ def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
 def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
     """Let a job ask for other nodes in the same partitions."""
     job.request, job.entries = replace(job.request, options=options), ()
-    alike, least = _alike(options, job.lifted), job.least_nodes
-    if least:
-        alike = replace(alike, account=f"{least} nodes or more")
-    job.request_class = cluster.classes.setdefault(alike, len(cluster.classes))
+    least = job.least_nodes
+    alike = _alike(options, job.lifted), least
+    job.request_class = cluster.classes.setdefault(alike if least else alike[0], len(cluster.classes))
     job.wants = {
         partition.name: _known_want(job.request_class, job.request, partition, cluster, job.lifted, least)
         for partition in job.partitions

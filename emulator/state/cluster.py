@@ -129,7 +129,7 @@ class Cluster:
         self.plans_are_seen = True
         self.admin_states: dict[int, str] = {}
         self.powering_down: set[int] = set()
-        self.classes: dict[BatchOptions, int] = {}
+        self.classes: dict[BatchOptions | tuple[BatchOptions, int], int] = {}
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}

@@ -147,7 +147,7 @@ class Job:
     def waits_with_others(self) -> bool:
         """Whether it shares a record with the other tasks of its array that wait: none of its own yet."""
         of_array = self.request.array is not None and self.state is State.PENDING
-        return of_array and not self.runs and self.tie_break[2] >= 0
+        return of_array and not self.runs and self.task >= 0
 
     def split_off(self) -> None:
         """As a task of an array it gets a record of its own: of equal numbers that goes before that of the others."""

@@ -199,7 +199,8 @@ class Reservations:
         """Nodes of jobs that may run on then, but for those of a reservation."""
         busy = self._cluster.no_nodes()
         for job in self._cluster.running.values():
-            if job.run is not None and self._cluster.planned_end(job) > start and job.reservation != (name or None):
+            own = name and job.reservation == name
+            if job.run is not None and self._cluster.planned_end(job) > start and not own:
                 busy |= job.run.allocation.mask(len(busy))
         return busy
 

@@ -503,6 +503,12 @@ def test_jobs_that_a_reservation_draws_stay_in_it_once_they_have_started() -> No
         scontrol("delete ReservationName=m", found)
 
 
+def test_a_quality_of_service_without_accounts_is_said_to_have_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    found = run([], [(1.0, "scontrol update PartitionName=hi QOS=part")], until=2)
+    assert not found.refused
+    assert caplog.messages == ["partition hi: QOS=part: no effect, for there are no accounts"]
+
+
 MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 Duration=5 Users=ada Flags=MAINT"
 
 
