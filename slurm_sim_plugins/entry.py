@@ -25,11 +25,11 @@ class Entry:
         array: the id of the array that the job is a task of; None for none.
         het_job_id: the id of the first component of the heterogeneous job that it is a component of; None for none.
         submit: when it was submitted, or requeued last, in seconds.
-        reservation: the name of the reservation that draws the job (``MAGNETIC``), in which the entry stands for it;
+        drawn_by: the name of the reservation that draws the job (``MAGNETIC``), in which the entry stands for it;
             empty for none. Only the hook ``backfill`` sees such entries.
     """
 
-    __slots__ = ("_kind", "_pair", "account", "array", "het_job_id", "id", "partition", "reservation", "submit", "user")
+    __slots__ = ("_kind", "_pair", "account", "array", "drawn_by", "het_job_id", "id", "partition", "submit", "user")
 
     id: int
     partition: str
@@ -38,7 +38,7 @@ class Entry:
     array: int | None
     het_job_id: int | None
     submit: float
-    reservation: str
+    drawn_by: str
     _pair: tuple[Any, Any]
     _kind: Any
 

@@ -186,7 +186,7 @@ class Job(JobFields, ReadOnly):
         return None
 
     @property
-    def reservation(self) -> str:
+    def drawn_by(self) -> str:
         """As the entry of a queue: the name of the reservation that draws it there; empty for none."""
         return ""
 

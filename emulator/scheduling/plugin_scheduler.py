@@ -53,17 +53,17 @@ class ClusterEntry(Entry):
         job: the job.
         partition: one of its partitions.
         policies: jobs as plugins see them.
-        reservation: the name of the one that draws it; empty for none.
+        drawn_by: the name of the reservation that draws it; empty for none.
     """
 
     __slots__ = ("_policies",)
 
     _pair: tuple[Job, Partition]
 
-    def __init__(self, job: Job, partition: Partition, policies: Policies, reservation: str = "") -> None:
+    def __init__(self, job: Job, partition: Partition, policies: Policies, drawn_by: str = "") -> None:
         self._pair = job, partition
-        self._kind = None if reservation else kind_of(job, partition)
-        self.reservation = reservation
+        self._kind = None if drawn_by else kind_of(job, partition)
+        self.drawn_by = drawn_by
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account

@@ -145,7 +145,7 @@ class Windows(WindowPlan):
         What follows is asked of it in the reservation of the entry, which is to have begun.
         """
         job, partition = entry._pair
-        job.drawn = entry.reservation if job.state is State.PENDING else job.drawn
+        job.drawn = entry.drawn_by if job.state is State.PENDING else job.drawn
         own = self._controls.reservations.of(job) if job.drawn else None
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             return False

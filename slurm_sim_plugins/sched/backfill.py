@@ -134,7 +134,7 @@ class Backfill:
             while entries:
                 self._refused = True
                 starts, hole = plan.place(entries, keep=all_keep)
-                self._left += not (plan.sought or entries[0].reservation)
+                self._left += not (plan.sought or entries[0].drawn_by)
                 if starts:
                     yield Reserve(entries[: len(starts)], starts)
                 if hole is None:
@@ -225,7 +225,7 @@ class Backfill:
             if pace.over:
                 return
             first = entries[0]
-            of_array = None if first.array is None else (first.array, first.partition, first.reservation)
+            of_array = None if first.array is None else (first.array, first.partition, first.drawn_by)
             goes_on = of_array is not None and of_array == self._array
             if goes_on and self._refused:
                 continue
@@ -233,7 +233,7 @@ class Backfill:
             if (self._left <= 0 and not goes_on) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
                 return
             if plan.takes(first):
-                if first.reservation:  # Slurm does not count them.
+                if first.drawn_by:  # Slurm does not count them.
                     yield entries
                     continue
                 tried = bounds.first_of(entries)[: max(self._left, 1)]
@@ -278,7 +278,7 @@ class Backfill:
         """Whether a hole may be kept for a job."""
         if self.bf_job_part_count_reserve and self._kept[entry.partition] >= self.bf_job_part_count_reserve:
             return False
-        if entry.reservation:
+        if entry.drawn_by:
             return False
         if (self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve) or not entry.reserves:
             return False
