@@ -187,6 +187,14 @@ class Partition:
     settings: Settings = field(compare=False, repr=False)
 
 
+def with_defaults(parameters: Settings, version: str) -> Settings:
+    """Parameters with the defaults of a version; select/cons_tres counts cores and memory if nothing else is stated."""
+    parameters = replace(parameters, defaults=defaults_of(version))
+    if not parameters.text("SelectType").lower().startswith("select/cons_"):
+        return parameters
+    return replace(parameters, defaults={**parameters.defaults, "SelectTypeParameters": "CR_Core_Memory"})
+
+
 @dataclass(frozen=True, slots=True)
 class GresLine:
     """A line of ``gres.conf``.
@@ -332,8 +340,7 @@ class SlurmConf:
             ConfigurationError: it is not emulated.
         """
         version = emulated_version(version)
-        parameters = replace(self.parameters, defaults=defaults_of(version))
-        return replace(self, version=version, parameters=parameters)
+        return replace(self, version=version, parameters=with_defaults(self.parameters, version))
 
     @property
     def rules(self) -> Rules:

@@ -16,7 +16,12 @@ _SCHEDULING = (
     Word("SchedulerParameters", HONOURED, "options of the two scheduling loops", Kind.WORDS),
     Word("SchedulerTimeSlice", HONOURED, "length of a gang's time slice", Kind.SECONDS, "30"),
     Word("SelectType", HONOURED, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
-    Word("SelectTypeParameters", HONOURED, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
+    Word(
+        "SelectTypeParameters",
+        HONOURED,
+        "what is counted on a node, and how nodes are chosen; cores and memory if none is said (not by select/linear)",
+        Kind.WORDS,
+    ),
     Word(
         "TopologyPlugin",
         HONOURED,

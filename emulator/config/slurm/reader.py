@@ -12,7 +12,7 @@ from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.gres import check_gres_types, check_shares, read_gres, without_enough
 from emulator.config.slurm.lines import LARGEST_FILE, TOO_LARGE, Lines, Pairs
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.model import SlurmConf, with_defaults
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.partitions import check_counted, check_topologies, read_partitions
@@ -21,7 +21,7 @@ from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
-from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
+from emulator.config.slurm.versions import KEY_CHANGES, NEWEST, OLDEST, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
@@ -164,7 +164,7 @@ class _Reader:
 
     def _conf(self, beside: Mapping[str, list[Record]], sections: Iterable[Section]) -> SlurmConf:
         findings = self._findings
-        parameters = Settings(PARAMETERS, latest(self._parameters, findings))
+        parameters = with_defaults(Settings(PARAMETERS, latest(self._parameters, findings)), NEWEST)
         nodes = read_nodes(self._records["NodeName"], findings)
         roster = Roster(nodes, findings)
         node_sets = read_node_sets(self._records["NodeSet"], roster, findings)

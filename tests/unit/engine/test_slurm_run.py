@@ -273,7 +273,8 @@ def test_begin_is_a_second_of_the_cluster_s_clock(phase: float, start: float):
 
 def test_backfill_wakes_up_in_the_rounds_of_its_thread() -> None:
     conf = parse_slurm_conf(
-        "SchedulerParameters=bf_interval=5,sched_interval=-1\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1"
+        "SchedulerParameters=bf_interval=5,sched_interval=-1\nSelectTypeParameters=CR_Core\nNodeName=n1 CPUs=4\n"
+        "PartitionName=p Nodes=n1"
     )
     jobs = [request(number, at, 90.0, "-pp", "-n1", "-t5") for number, at in enumerate((1.1, 1.9, 40.0), 1)]
     controller = Controller(conf, jobs, timing=Timing(backfill_phase=20.0, glance=1.01, glance_phase=0.3))

@@ -30,6 +30,7 @@ SchedulerType=sched/{scheduler}
 SchedulerParameters={options}
 PriorityType=priority/{priority}
 SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
 {more}
 NodeName=n[1-2] CPUs=2
 PartitionName=p Nodes=ALL Default=YES
