@@ -52,6 +52,8 @@ class Endings(Part):
     endless: str = ""
     power: RunsOnNodes | None = None
     _sent_at: dict[int, float] = field(default_factory=dict)
+    _outcomes: dict[int, State] = field(default_factory=dict)
+    _epilogs: dict[int, float] = field(default_factory=dict)
 
     # By themselves
 
@@ -196,17 +198,33 @@ class Endings(Part):
         job.run.end = end
         if self.cluster.accounting is not None:
             self.cluster.accounting.ended(job)
-        delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
-        if job.request.dies_in is not None:
-            delay = job.request.dies_in
-        if is_led(job, self.cluster):
-            delay = 0.0  # Its script runs in the first component.
+        delay = self._dies_in(job)
         if at_once and not delay:
             self.over(job.id, outcome)
         else:
-            self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
+            self._outcomes[job.id] = outcome
+            self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
+
+    def _dies_in(self, job: Job) -> float:
+        """Seconds from SIGTERM until the processes of a job are gone."""
+        if is_led(job, self.cluster):
+            return 0.0  # Its script runs in the first component.
+        if job.request.dies_in is not None:
+            return job.request.dies_in
+        return self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
+
+    def lose(self, job: Job) -> float:
+        """All nodes of a run that completes are down: none is waited for; when their epilogs would be over."""
+        assert job.run is not None
+        at = self.cluster.now + self._dies_in(job) + self._epilog_of(job)
+        if job.id in self._epilogs:
+            at = self._epilogs.pop(job.id)
+            self.cluster.epilog(job.run.allocation, -1)
+        job.sequence += 1
+        self.leave(job.id, self._outcomes[job.id], lost=True)
+        return at
 
     def _take_along(self, job: Job) -> list[Job]:
         """The further components that still run; they come back if the first one does, and at once if they are over."""
@@ -218,9 +236,11 @@ class Endings(Part):
                 self.send_back(other)
         return led
 
-    def over(self, number: int, outcome: State) -> None:
+    def over(self, number: int, outcome: State, sequence: int | None = None) -> None:
         """The processes of a run are gone: it leaves its nodes, once their epilogs are over."""
         job = self.cluster.jobs[number]
+        if sequence is not None and job.sequence != sequence:
+            return
         epilog = self._epilog_of(job)
         if not epilog:
             self.leave(number, outcome)
@@ -235,24 +255,35 @@ class Endings(Part):
         self.stints.ends_otherwise(job)
         self.cluster.epilog(job.run.allocation, 1)
         self.passes.moved()
-        self.agenda.at(self.cluster.now + epilog, "epilog over", number, outcome)
+        self._outcomes[number], self._epilogs[number] = outcome, self.cluster.now + epilog
+        self.agenda.at(self.cluster.now + epilog, "epilog over", number, outcome, job.sequence)
 
     def _epilog_of(self, job: Job) -> float:
         """Seconds that the epilogs of a run take."""
         own = job.request.epilogs[len(job.runs) - 1 : len(job.runs)]
         return own[0] if own else self.operation.epilog
 
-    def epilog_over(self, number: int, outcome: State) -> None:
+    def epilog_over(self, number: int, outcome: State, sequence: int) -> None:
         """The epilogs of a run are over."""
+        if self.cluster.jobs[number].sequence != sequence:
+            return
+        del self._epilogs[number]
         run = self.cluster.jobs[number].run
         assert run is not None
         self.cluster.epilog(run.allocation, -1)
         self.leave(number, outcome)
 
-    def leave(self, number: int, outcome: State) -> None:
-        """A run leaves its nodes; its job is requeued or has ended, once ``EpilogSlurmctld`` is over."""
+    def leave(self, number: int, outcome: State, lost: bool = False) -> None:
+        """A run leaves its nodes; its job is requeued or has ended, once ``EpilogSlurmctld`` is over.
+
+        Args:
+            number: of the job.
+            outcome: how it has ended.
+            lost: whether it has lost its nodes, which say nothing, then.
+        """
         job, now = self.cluster.jobs[number], self.cluster.now
-        run, cleared = job.run, job.state is State.COMPLETING
+        run, cleared = job.run, job.state is State.COMPLETING and not lost
+        self._outcomes.pop(number, None)
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
         self.checkpoints.settle(job, run, outcome)
@@ -263,8 +294,9 @@ class Endings(Part):
         self.rows.release(job, run)
         if self.power is not None:
             self.power.left(job, run)
-        self.heard(run.allocation.nodes)
-        self.passes.heard(run.allocation)
+        if not lost:
+            self.heard(run.allocation.nodes)
+            self.passes.heard(run.allocation)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf

@@ -170,13 +170,26 @@ class NodeStates(Part):
                 self._end_one(one)
 
     def _end_one(self, job: Job) -> None:
-        """A job ends with a node; one that leaves its nodes already does so."""
-        if job.state is State.COMPLETING and not job.writes:
-            return
-        if job.id in self.cluster.suspended:
-            self.stints.resume(job, "NodeDown")
-        job.requeue_after = self.endings.may_requeue(job)
-        self.endings.terminate(job, State.NODE_FAIL)
+        """A job ends with a node; one that leaves its nodes already does so, and at once if it has none that is up."""
+        if job.state is not State.COMPLETING or job.writes:
+            if job.id in self.cluster.suspended:
+                self.stints.resume(job, "NodeDown")
+            job.requeue_after = self.endings.may_requeue(job)
+            self.endings.terminate(job, State.NODE_FAIL)
+        if job.run is not None and all(
+            self.cluster.admin_states.get(node) == "DOWN" for node in job.run.allocation.nodes
+        ):
+            self._lost_all(job)
+
+    def _lost_all(self, job: Job) -> None:
+        """A job has no nodes that are up: they are heard of when its processes and epilogs are over there."""
+        assert job.run is not None
+        nodes, comes_back = job.run.allocation.nodes, job.requeue_after
+        cleared = self.endings.lose(job)
+        for node in nodes:
+            self.agenda.at(cleared, "node answers", node)
+        if not comes_back:
+            self.passes.request(cleared)
 
     def _next_failure(self, node: int) -> None:
         self.agenda.at(self.cluster.now + self._drawn(node, FAILED, self.operation.mtbf), "node failure", node)
