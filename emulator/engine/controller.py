@@ -143,7 +143,7 @@ class Controller(Part):
         self.arrivals = Arrivals(shared, self.passes, requests, het_jobs)
         self.stints = Stints(**vars(shared), passes=self.passes, alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
-        self.endings = Endings(**vars(shared), **parts)
+        self.endings = Endings(**vars(shared), epoch=epoch, **parts)
         self.stints.give_way = self.endings.give_way
         parts["endings"] = self.endings
         self.starts = Starts(**vars(shared), **parts)
@@ -211,6 +211,7 @@ class Controller(Part):
             "due": self.passes.due,
             "pinged": self.passes.pinged,
             "reservation begins": self.passes.reservation_begins,
+            "reservation over": self.endings.reservation_over,
             "reservation nears": self.passes.reservation_nears,
             "pass": self.passes.main,
             "main": self.passes.interval,

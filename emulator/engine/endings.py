@@ -42,6 +42,7 @@ class Endings(Part):
         endless: why the run gets nowhere, though it goes on; empty if it does not.
         power: what powers nodes down; None where they are always on.
         heard: called with the nodes of a run that is over: those that were asked have answered.
+        epoch: Unix time of second 0; 0 if that is not known.
     """
 
     passes: Passes
@@ -51,6 +52,7 @@ class Endings(Part):
     livelock: Livelock = field(default_factory=Livelock)
     endless: str = ""
     power: RunsOnNodes | None = None
+    epoch: int = 0
     _sent_at: dict[int, float] = field(default_factory=dict)
     _outcomes: dict[int, State] = field(default_factory=dict)
     _epilogs: dict[int, float] = field(default_factory=dict)
@@ -130,6 +132,14 @@ class Endings(Part):
         self._sweep_reservations()
         due = [0.0 if job.vacating else stints.killed_from(job) for job in self.cluster.running.values()]
         stints.sweep_due = min(due, default=math.inf)
+
+    def reservation_over(self) -> None:
+        """Reservations that are over come again, if they do; what runs in them goes on."""
+        for one in self.reservations.advance(self.epoch):
+            self.passes.reserved(one.start, one.end)
+            self.passes.moved()
+            self.cluster.look_again()
+            self.cluster.redraw()
 
     def _sweep_reservations(self) -> None:
         """Remove reservations that are over; jobs that wait for one are held."""

@@ -163,6 +163,8 @@ class Passes(Part):
 
     def reserved(self, start: float, end: float) -> None:
         """Have jobs looked at when a reservation has begun, and when it is over: Slurm makes no pass for that."""
+        if end >= self.cluster.now:
+            self.agenda.at(end, "reservation over")
         if self.ideal:
             self.wake_at(start, end)
             return

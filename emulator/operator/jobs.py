@@ -121,6 +121,22 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         job.priorities = EMPTY
 
 
+def change_licenses(job: Job, options: BatchOptions, controller: Controller) -> None:
+    """A running job has other licences from now on, even if these are in use.
+
+    Raises:
+        InputError: there are no such licences.
+    """
+    in_use = controller.cluster.licenses
+    if any(name not in in_use for name, _ in options.licenses):
+        raise InputError("Invalid license specification")
+    for name, count in job.options.licenses:
+        in_use[name][1] -= count
+    for name, count in options.licenses:
+        in_use[name][1] += count
+    job.request = replace(job.request, options=options)
+
+
 def _change_account(job: Job, changed: Job, controller: Controller) -> None:
     """A waiting job counts for another association or quality of service, if those admit it."""
     accounting, before, after = controller.cluster.accounting, job.options, changed.options

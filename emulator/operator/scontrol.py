@@ -16,6 +16,7 @@ from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
+from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS, in_full
 from emulator.operator.het_jobs import alone, leaders, named, not_whole, widened, with_led
 from emulator.operator.reconfigure import update_nodes, update_partition
 from emulator.operator.update import (
@@ -33,7 +34,7 @@ from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
-from emulator.state.reservation import Reservation
+from emulator.state.reservation import RECURRING, Reservation
 from emulator.state.run import State
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
@@ -51,7 +52,7 @@ LIST = re.compile(r",(?![^\[]*\])")
 OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
 """Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
 Some = TypeVar("Some")
-FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE"})
+FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE", *RECURRING})
 """Flags of reservations that have an effect."""
 LISTS = ("Users", "Accounts", "Flags")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
@@ -106,7 +107,7 @@ def _parsed(command: str) -> tuple[Action, list[str]]:
         return _quietly(_scancel if program == "scancel" else _change_accounts), words
     verb, rest = words[0].lower(), words[1:]
     about = rest[0].lower().partition("=")[0] if rest else ""
-    if about in ("reservation", "reservationname") and verb in ("create", "update", "delete"):
+    if about.startswith("res") and "reservationname".startswith(about) and verb in ("create", "update", "delete"):
         verb, rest = f"{verb} reservation", rest[1:] if "=" not in rest[0] else rest
     if verb not in VERBS:
         raise InputError(f"{command!r}: the emulator knows scancel, sacctmgr, and of scontrol {', '.join(VERBS)}")
@@ -292,12 +293,15 @@ def _lift(job: Job, amount: float) -> None:
 
 def _update(words: list[str], controller: Controller) -> None:
     fields = _fields(words)
-    if "nodename" in fields:
-        update_nodes(fields, controller)
-    elif "partitionname" in fields:
-        update_partition(fields, controller)
+    nodes, partition = in_full(fields, NODE_FIELDS), in_full(fields, PARTITION_FIELDS)
+    if any(f"{key}=" in WHICH for key in fields) or "" in fields:
+        _update_jobs(words, in_full(fields, JOB_FIELDS), controller)
+    elif "nodename" in nodes:
+        update_nodes(nodes, controller)
+    elif "partitionname" in partition:
+        update_partition(partition, controller)
     else:
-        _update_jobs(words, fields, controller)
+        _update_jobs(words, in_full(fields, JOB_FIELDS), controller)
 
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
@@ -408,16 +412,19 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numnodes":
         job.least_nodes = 0
     options = OF_A_JOB[key](job.options, value)
+    if key == "licenses" and job.state is State.RUNNING and not options.licenses_of:
+        jobs.change_licenses(job, options, controller)
+        return
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:
         jobs.change(job, options, controller)
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
-    fields = _known(_fields(words), OF_A_NEW_RESERVATION)
+    fields = _known(_of_reservation(words), OF_A_NEW_RESERVATION)
     start = _time("StartTime", fields.get("starttime", "now"), controller)
     end = _end(fields, start, controller, float("inf"))
-    controller.reservations.create(
+    made = controller.reservations.create(
         fields.get("reservationname", ""),
         start,
         end,
@@ -429,6 +436,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         flags=_flags(fields),
         licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
+    made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
     controller.passes.reserved(start, end)
 
 
@@ -442,25 +450,42 @@ def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
     """Change what a command states of a reservation, once all of it is read; flags are added with ``=``, too."""
-    fields = _known(_fields(words), OF_A_RESERVATION, LISTS)
+    fields = _known(_of_reservation(words), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
     nodes = _nodes(fields, controller)
-    start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
-    end = _end(fields, start, controller, one.end)
+    start, end, duration = _times(fields, one, controller)
     flags = one.flags | _flags(fields) | _flags(fields, "flags+")
     flags = flags - _flags(fields, "flags-")
     nodes = one.nodes if nodes is None else nodes
     controller.reservations.check(replace(one, flags=flags, start=start, end=end, nodes=nodes))
-    one.flags, one.start, one.end, one.nodes = flags, start, end, nodes
+    one.flags, one.start, one.end, one.nodes, one.duration = flags, start, end, nodes, duration
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
     controller.passes.reserved(one.start, one.end)
 
 
+def _of_reservation(words: list[str]) -> dict[str, str]:
+    """The fields of a reservation; TRES= says how many nodes and licences it has."""
+    fields = in_full(_fields(words), RESERVATION_FIELDS)
+    licenses = []
+    for name, _, count in (word.partition("=") for word in _words(fields.get("tres", ""))):
+        if name.lower() == "node":
+            fields["nodecnt"] = count
+        elif name.lower().startswith("license/"):
+            licenses.append(f"{name.partition('/')[2]}:{count}")
+        else:
+            return fields
+    if licenses:
+        fields["licenses"] = ",".join(licenses)
+    fields.pop("tres", None)
+    return fields
+
+
 def _known(fields: Fields, names: Sequence[str], lists: Sequence[str] = ()) -> Fields:
     """The fields of a reservation, if they are of these names, or add to one of these lists or take from it."""
     known = [name.lower() for name in names] + [f"{name.lower()}{sign}" for name in lists for sign in "+-"]
+    known += ["duration+", "duration-"] if lists else []
     if unknown := [key or value for key, value in fields.items() if key not in known]:
         raise InputError(f"of a reservation the emulator takes {', '.join(names)} here, not {unknown[0]!r}")
     return fields
@@ -486,7 +511,8 @@ def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...
 
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:
-    one = _reservation(_fields([f"reservationname={word}" if "=" not in word else word for word in words]), controller)
+    words = [f"reservationname={word}" if "=" not in word else word for word in words]
+    one = _reservation(_of_reservation(words), controller)
     if any(job.reservation == one.name for job in controller.cluster.jobs.values() if not job.over):
         raise InputError("Requested reservation is in use")
     del controller.reservations.by_name[one.name]
@@ -512,6 +538,25 @@ def _nodes(fields: Fields, controller: Controller) -> Mask | None:
     if unknown:
         raise InputError(f"there is no node {unknown[0]!r}")
     return machine.mask_of(listed) if listed else None
+
+
+def _times(fields: Fields, one: Reservation, controller: Controller) -> tuple[float, float, float | None]:
+    """(start, end, duration) of a reservation that is changed: one of a stated duration keeps it."""
+    start, end, duration, now = one.start, one.end, one.duration, controller.cluster.now
+    if "starttime" in fields:
+        if start <= now:
+            raise InputError("Reservation already started")
+        start = _time("StartTime", fields["starttime"], controller)
+        end = end if duration is None else start + duration
+    if "endtime" in fields:
+        end, duration = _time("EndTime", fields["endtime"], controller), None
+    for key in ("duration", "duration+", "duration-"):
+        if key in fields:
+            stated = limit_seconds(fields[key])
+            before = duration or 0.0
+            duration = stated if key == "duration" else before + stated if key[-1] == "+" else max(before - stated, 0.0)
+            end = max(start + duration, now)
+    return start, end, duration
 
 
 def _end(fields: Fields, start: float, controller: Controller, otherwise: float) -> float:

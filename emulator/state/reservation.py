@@ -28,6 +28,7 @@ class Reservation:
         users, accounts: who may use it; empty for any.
         flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
         licenses: how many of each only its jobs may have while it holds.
+        duration: seconds, if that was stated: another start moves the end, then.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Reservation:
     accounts: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
     licenses: tuple[tuple[str, int], ...] = ()
+    duration: float | None = None
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
@@ -46,6 +48,29 @@ class Reservation:
     def active(self, now: float) -> bool:
         """Whether it holds now."""
         return self.start <= now < self.end
+
+
+DAY = 86_400.0
+RECURRING = {"HOURLY": 3600.0, "DAILY": DAY, "WEEKDAY": DAY, "WEEKEND": DAY, "WEEKLY": 7 * DAY}
+"""Flags of reservations that come again once they are over, and after how many seconds; Slurm goes by the first."""
+MONDAY = 4 * DAY
+"""The first one of Unix time."""
+
+
+def next_after(one: Reservation, unix: float) -> float:
+    """After how many seconds a reservation comes again; 0 for one that does not.
+
+    Args:
+        one: the reservation.
+        unix: Unix time, for the day of the week.
+    """
+    flag = next((flag for flag in RECURRING if flag in one.flags), "")
+    day = int((unix - MONDAY) // DAY) % 7
+    if flag == "WEEKDAY":
+        return DAY * {4: 3, 5: 2}.get(day, 1)
+    if flag == "WEEKEND":
+        return DAY * {5: 1, 6: 6}.get(day, 5 - day)
+    return RECURRING.get(flag, 0.0)
 
 
 OVERLAPPING = frozenset({"MAINT", "OVERLAP"})
@@ -176,6 +201,19 @@ class Reservations:
         """
         ends = [self._cluster.whole(one.end) for one in self.by_name.values() if one.end < math.inf]
         return {math.ceil(end / step) * step + 1 for end in ends}
+
+    def advance(self, epoch: float) -> list[Reservation]:
+        """Have those that are over come again which do; they are returned.
+
+        Args:
+            epoch: Unix time of second 0.
+        """
+        now, moved = self._cluster.now, []
+        for one in self.by_name.values():
+            if one.end <= now and (later := next_after(one, epoch + now)):
+                one.start, one.end = one.start + later, one.end + later
+                moved.append(one)
+        return moved
 
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""

@@ -468,15 +468,16 @@ def test_a_job_that_goes_on_over_others_keeps_its_cores_if_they_are_of_another_p
     assert (controller.cluster.free.units == controller.cluster.machine.units).all()
 
 
+MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 Duration=5 Users=ada Flags=MAINT"
+
+
 def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    words = (
-        "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now Duration=5 Users=ada Flags=DAILY,MAINT"
-    )
+    words = f"{MADE},PURGE_COMP"
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: DAILY: no effect here; "
-        "known are FLEX, IGNORE_JOBS, MAGNETIC, MAINT, OVERLAP, PART_NODES, REPLACE"
+        "reservation r: PURGE_COMP: no effect here; known are DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, MAINT, "
+        "OVERLAP, PART_NODES, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
     ]
 
 
@@ -509,16 +510,42 @@ def test_a_quality_of_service_without_accounts_is_said_to_have_no_effect(caplog:
     assert caplog.messages == ["partition hi: QOS=part: no effect, for there are no accounts"]
 
 
-MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 Duration=5 Users=ada Flags=MAINT"
-
-
 def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptureFixture) -> None:
-    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=DAILY,IGNORE_JOBS"), (4.0, "Flags-=MAINT,DAILY")]
+    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=PURGE_COMP,IGNORE_JOBS"), (4.0, "Flags-=MAINT,PURGE_COMP")]
     found = run([], [(1.0, MADE), *((at, f"scontrol update ReservationName=r {each}") for at, each in words)], until=5)
     assert not found.refused
     assert found.reservations.by_name["r"].flags == {"FLEX", "IGNORE_JOBS"}
     assert len(caplog.messages) == 2
-    assert "r: DAILY: no effect here" in caplog.messages[0]
+    assert "r: PURGE_COMP: no effect here" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "start", "length"),
+    [
+        ("Start=now+100", 102, 300),
+        ("StartTime=now+100 EndTime=now+200", 102, 100),
+        ("Duration+=9", 61, 840),
+        ("Dur-=3", 61, 120),
+        ("Duration=9 StartTime=now+100", 102, 540),
+    ],
+)
+def test_a_reservation_of_a_stated_duration_keeps_it(change: str, start: float, length: float) -> None:
+    found = run([], [(1.0, MADE), (2.0, f"scontrol update Reservation=r {change}")], until=5)
+    one = found.reservations.by_name["r"]
+    assert not found.refused
+    assert (one.start, one.end - one.start) == (start, length)
+
+
+def test_a_reservation_that_has_begun_does_not_begin_later() -> None:
+    found = run([], [(1.0, MADE), (70.0, "scontrol update Res=r StartTime=now+100")], until=75)
+    assert "already started" in found.refused[0][1]
+
+
+@pytest.mark.parametrize(("flag", "days"), [("HOURLY", 1 / 24), ("DAILY", 1), ("WEEKLY", 7)])
+def test_a_reservation_comes_again(flag: str, days: float) -> None:
+    found = run([], [(1.0, f"{MADE},{flag}")], until=500)
+    one = found.reservations.by_name["r"]
+    assert (one.start, one.end - one.start) == (61 + days * 86_400, 300)
 
 
 @pytest.mark.parametrize(
@@ -527,7 +554,7 @@ def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptu
         ("NodeCnt=2", "of a reservation the emulator takes ReservationName, StartTime"),
         ("Licenses=solver:1", "not 'licenses'"),
         ("Duration=9 Colour=red", "not 'colour'"),
-        ("Duration+=9", "not 'duration+'"),
+        ("StartTime+=9", "not 'starttime+'"),
         ("Duration=9 Flags=SPEC_NODES", "does not take it"),
         ("StartTime=now EndTime=soon", "EndTime=soon"),
         ("rack Duration=9", "not 'rack'"),

@@ -1,0 +1,99 @@
+"""Fields of commands of ``scontrol``, which may be cut short: ``scontrol update Reservation=night Start=now``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Fields = Mapping[str, str]
+Names = tuple[tuple[str, int, str], ...]
+"""(name, how many letters of it are enough, under which name the emulator has it), in ``scontrol``'s order."""
+
+
+def _names(*names: tuple[str, int] | tuple[str, int, str]) -> Names:
+    return tuple((name[0].lower(), name[1], (name[2] if len(name) > 2 else name[0]).lower()) for name in names)
+
+
+RESERVATION_FIELDS = _names(
+    ("Accounts", 1),
+    ("Flags", 2),
+    ("Users", 1),
+    ("ReservationName", 3),
+    ("StartTime", 2),
+    ("EndTime", 1),
+    ("Duration", 1),
+    ("NodeCnt", 5),
+    ("NodeCount", 5, "NodeCnt"),
+    ("Nodes", 5),
+    ("Licenses", 2),
+    ("PartitionName", 1),
+)
+NODE_FIELDS = _names(
+    ("NodeName", 1), ("Features", 1, "AvailableFeatures"), ("AvailableFeatures", 3), ("Weight", 1), ("Reason", 1),
+    ("State", 1),
+)  # fmt: skip
+PARTITION_FIELDS = _names(
+    ("PartitionName", 2),
+    ("MaxTime", 4),
+    ("DefaultTime", 8),
+    ("MaxNodes", 4),
+    ("MinNodes", 2),
+    ("Default", 7),
+    ("ExclusiveUser", 1),
+    ("LLN", 1),
+    ("ReqResv", 3),
+    ("OverTimeLimit", 5),
+    ("PriorityJobFactor", 9),
+    ("PriorityTier", 9),
+    ("State", 2),
+    ("Nodes", 1),
+    ("AllowAccounts", 6),
+    ("AllowQos", 6),
+    ("DenyAccounts", 5),
+    ("DenyQos", 5),
+    ("Alternate", 3),
+    ("GraceTime", 5),
+)
+JOB_FIELDS = _names(
+    ("JobId", 3),
+    ("SiteFactor", 5),
+    ("ArrayTaskThrottle", 10),
+    ("TimeLimit", 5),
+    ("TimeMin", 5),
+    ("Priority", 2),
+    ("Nice", 2),
+    ("NumCPUs", 6),
+    ("NumTasks", 8),
+    ("ReqProcs", 8, "NumTasks"),
+    ("Requeue", 4),
+    ("ReqNodes", 8, "NumNodes"),
+    ("NumNodes", 8),
+    ("MinMemoryNode", 10),
+    ("MinMemoryCPU", 10),
+    ("Partition", 2),
+    ("QOS", 2),
+    ("ReservationName", 3),
+    ("JobName", 4),
+    ("ExcNodeList", 3),
+    ("NodeList", 8, "ReqNodeList"),
+    ("ReqNodeList", 8),
+    ("Features", 1),
+    ("Account", 1),
+    ("Dependency", 1),
+    ("Licenses", 1),
+    ("EligibleTime", 2, "StartTime"),
+    ("StartTime", 2),
+    ("Deadline", 3),
+)
+
+
+def in_full(fields: Fields, names: Names) -> dict[str, str]:
+    """The fields under the names that the emulator knows; others stay as they are."""
+    return {_in_full(key, names): value for key, value in fields.items()}
+
+
+def _in_full(key: str, names: Names) -> str:
+    stem = key.rstrip("+-")
+    for name, enough, known in names:
+        if len(stem) >= enough and name.startswith(stem):
+            return known + key[len(stem) :]
+    return key
