@@ -87,7 +87,7 @@ class Endings(Part):
         return min(job.run.expires + job.run.suspended(self.cluster.now), job.end_limit) + over
 
     def _requeue_by_exit_code(self, job: Job) -> None:
-        """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with.
+        """A job that failed is requeued, and perhaps held, each time, if the configuration says so.
 
         In 22.05 that is so even if it may not be requeued otherwise (recorded).
         """
@@ -96,9 +96,8 @@ class Endings(Part):
             return
         held = code in parameters.requeue_exit_hold
         if held or code in parameters.requeue_exit:
-            job.failures += 1
             job.requeue_after = True
-            job.hold_after = held or job.failures > parameters.max_batch_requeue
+            job.hold_after = held
 
     def may_requeue(self, job: Job) -> bool:
         """Whether a job may be requeued."""
@@ -203,7 +202,7 @@ class Endings(Part):
             self.stints.take_back(job, by_operator=job.suspended_by_operator)
         job.sequence += 1
         job.state = State.COMPLETING
-        if outcome is State.TIMEOUT:
+        if outcome is State.TIMEOUT or (outcome is State.NODE_FAIL and not job.requeue_after):
             job.reason = WHY_IT_ENDED[outcome]
         job.run.end = end
         if self.cluster.accounting is not None:
@@ -390,8 +389,6 @@ class Endings(Part):
 
     def _why_held(self, job: Job) -> str:
         """The reason of a job that was requeued to be held."""
-        if job.failures > self.parameters.max_batch_requeue:
-            return "JobHeldAdmin"
         by_code = bool(job.runs) and job.runs[-1].outcome is State.FAILED
         by_code = by_code and job.request.exit_code in self.parameters.requeue_exit_hold
         return "JobHeldUser" if by_code else "job_requeued_in_held_state"

@@ -7,7 +7,7 @@ decides: policies that are compared meet the same failures.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from emulator.engine.draw import drawn
@@ -26,6 +26,10 @@ REPAIRED = "repaired"
 ANSWERED = "answered"
 RETURNS = 2
 """``ReturnToService`` under which any node that answers is back."""
+
+
+def _nodes_of(job: Job) -> Sequence[int]:
+    return () if job.run is None else job.run.allocation.nodes
 
 
 @dataclass(eq=False)
@@ -48,6 +52,7 @@ class NodeStates(Part):
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
     _asked: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _lost: dict[int, tuple[int, set[int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -92,16 +97,20 @@ class NodeStates(Part):
         """An operator says that nodes are down.
 
         Under ``ReturnToService=2`` a node that answers the controller is back (recorded). A node that has jobs answers
-        as the controller has it end these jobs; a node that has none answers at a ping. A node that was drained before
-        is drained when it is back.
+        when the controller has it end these jobs, before they and their epilogs are over; a node that has none answers
+        at a ping. A node that was drained before is drained when it is back.
         """
         nodes = sorted(nodes)
         returns = self.parameters.return_to_service == RETURNS and not self.ideal
         drained = {node for node in nodes if self.cluster.admin_states.get(node) == "DRAIN"}
         back = {node: ("DRAIN" if node in drained else "UP", ANSWERED) for node in nodes if returns}
+        ended = [job for job in self._with_nodes() if job.state is not State.COMPLETING]
+        ends_jobs = {node for job in ended for node in _nodes_of(job)}
         self._set(nodes, "DOWN", reason, back)
         for node in back:
             at = self.passes.pinged_at(node)
+            if node in ends_jobs:
+                at = self.cluster.now + self.timing.job_overhead / 2
             if at is not None:
                 self.agenda.at(at, "node answers", node)
 
@@ -118,10 +127,14 @@ class NodeStates(Part):
 
     def end_jobs(self, nodes: Iterable[int]) -> None:
         """The jobs on nodes end, for they have lost a node."""
-        cluster, down = self.cluster, set(nodes)
-        for job in [*cluster.running.values(), *cluster.suspended.values()]:
-            if job.run is not None and not down.isdisjoint(job.run.allocation.nodes):
-                self._end(job)
+        down = set(nodes)
+        for job in self._with_nodes():
+            if not down.isdisjoint(_nodes_of(job)):
+                self._end(job, down)
+
+    def _with_nodes(self) -> list[Job]:
+        """Jobs that have nodes."""
+        return [*self.cluster.running.values(), *self.cluster.suspended.values()]
 
     def resume(self, nodes: Iterable[int], reason: str = "") -> None:
         """Nodes that were drained or down may come back: in its next round the controller asks whether they are there.
@@ -163,31 +176,34 @@ class NodeStates(Part):
         self.set(nodes, state, reason)
         self.passes.request_in_turn(self.timing.submit_lag)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job, down: set[int]) -> None:
         """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded)."""
         for one in components_of(job, self.cluster):
             if one.run is not None:
-                self._end_one(one)
+                self._end_one(one, down)
 
-    def _end_one(self, job: Job) -> None:
-        """A job ends with a node; one that leaves its nodes already does so, and at once if it has none that is up."""
+    def _end_one(self, job: Job, down: set[int]) -> None:
+        """A job ends with a node; one that leaves its nodes already does so, and at once if it has lost all of them."""
+        run, lost = self._lost.pop(job.id, (0, set()))
+        lost = lost if run == len(job.runs) else set()
         if job.state is not State.COMPLETING or job.writes:
+            lost = set()
             if job.id in self.cluster.suspended:
                 self.stints.resume(job, "NodeDown")
             job.requeue_after = self.endings.may_requeue(job)
             self.endings.terminate(job, State.NODE_FAIL)
-        if job.run is not None and all(
-            self.cluster.admin_states.get(node) == "DOWN" for node in job.run.allocation.nodes
-        ):
+        if job.run is None:
+            return
+        lost |= down.intersection(job.run.allocation.nodes)
+        if lost.issuperset(job.run.allocation.nodes):
             self._lost_all(job)
+        else:
+            self._lost[job.id] = len(job.runs), lost
 
     def _lost_all(self, job: Job) -> None:
-        """A job has no nodes that are up: they are heard of when its processes and epilogs are over there."""
-        assert job.run is not None
-        nodes, comes_back = job.run.allocation.nodes, job.requeue_after
+        """A job without a node that is up is over; unless it comes back a pass follows its processes and epilogs."""
+        comes_back = job.requeue_after
         cleared = self.endings.lose(job)
-        for node in nodes:
-            self.agenda.at(cleared, "node answers", node)
         if not comes_back:
             self.passes.request(cleared)
 

@@ -11,7 +11,7 @@ cdef class Job:
     cdef public object state, request, partitions, eligible, limit, time_min, plan, request_class, run, account
     cdef public object _accrue, _nice, _reason, _site, barred, begin, blocked, counted, deadline
     cdef public object limit_of_operator, made_way, drawn, least_nodes
-    cdef public object end_limit, failures, hold_after, id, left, lifted
+    cdef public object end_limit, hold_after, id, left, lifted
     cdef public object not_yet_tried, planned_start
     cdef public object requeue_after, restarts, runs, saved, sequence, submitted, suspended_by_operator
     cdef public object graced, unfit, vacating, wants, work_since, worked

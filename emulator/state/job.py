@@ -54,7 +54,6 @@ class Job:
         site: what an operator adds to its priority (``SiteFactor``).
         lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
-        failures: how often it was requeued because of what it ended with.
         held_by: ``JobHeldUser`` or ``JobHeldAdmin`` while on hold.
         run: the current run, or None.
         runs: all runs.
@@ -84,7 +83,7 @@ class Job:
 
     __slots__ = (
         *("_accrue", "_nice", "_reason", "_site", "account", "answer", "barred", "begin", "blocked", "came", "counted"),
-        *("counted_cpus", "deadline", "drawn", "eligible", "end_limit", "entries", "failures", "first"),
+        *("counted_cpus", "deadline", "drawn", "eligible", "end_limit", "entries", "first"),
         *("fixed_priority", "graced", "held_by", "hold_after", "id", "least_nodes", "left", "lift", "lifted", "limit"),
         *("limit_of_operator", "made_way", "not_yet_tried", "partitions", "place", "plan", "planned_cpus"),
         *("planned_start", "priorities", "priority"),
@@ -125,7 +124,7 @@ class Job:
         self.eligible: float | None = None
         self._accrue: float | None = None
         self.begin, self.deadline, self.blocked = 0.0, UNLIMITED, False
-        self.restarts = self.failures = 0
+        self.restarts = 0
         self.held_by, self.fixed_priority, self.unfit = "", False, ""
         self.run: Run | None = None
         self.runs: list[Run] = []

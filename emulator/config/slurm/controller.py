@@ -120,7 +120,6 @@ class Parameters:
     job_requeue: bool
     requeue_exit: frozenset[int]
     requeue_exit_hold: frozenset[int]
-    max_batch_requeue: int
     kill_invalid_depend: bool
     max_depend_depth: int
     enforce_part_limits: str
@@ -203,7 +202,6 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         job_requeue=bool(stated.count("JobRequeue")) if "JobRequeue" in stated else True,
         requeue_exit=_exit_codes(stated, "RequeueExit"),
         requeue_exit_hold=_exit_codes(stated, "RequeueExitHold"),
-        max_batch_requeue=stated.count("MaxBatchRequeue"),
         kill_invalid_depend=stated.flag("DependencyParameters.kill_invalid_depend"),
         max_depend_depth=bound("DependencyParameters.max_depend_depth", 10),
         enforce_part_limits=stated.text("EnforcePartLimits").upper(),

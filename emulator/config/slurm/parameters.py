@@ -52,7 +52,7 @@ _LIMITS = (
     Word("JobRequeue", HONOURED, "whether batch jobs may be requeued", Kind.FLAG, "1"),
     Word("RequeueExit", HONOURED, "exit codes that requeue a job"),
     Word("RequeueExitHold", HONOURED, "exit codes that requeue and hold a job"),
-    Word("MaxBatchRequeue", HONOURED, "so often a job is requeued by RequeueExit; then held too", Kind.COUNT, "5"),
+    Word("MaxBatchRequeue", IGNORED, "it is for launches that fail; none does here", Kind.COUNT),
     Word("MaxArraySize", HONOURED, "one more than the largest index of an array", Kind.COUNT, "1001"),
     Word("MaxJobCount", HONOURED, "so many jobs that are not over; no bound if not stated", Kind.COUNT, "10000"),
     Word("DefCpuPerGPU", HONOURED, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),

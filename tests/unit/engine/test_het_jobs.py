@@ -384,7 +384,7 @@ def test_what_a_script_ends_with_can_requeue_all() -> None:
     conf = parse_slurm_conf(CONF.format(options="", scheduler="sched/backfill") + "RequeueExit=3\nMaxBatchRequeue=1\n")
     request = JobRequest(1, 0.0, 30.0, parse_sbatch(["-n1", "-t5", ":", "-n2"]), "ann", exit_code=3)
     controller = Controller(conf, [request])
-    controller.run(400.0)
+    controller.run(290.0)
     assert [len(job.runs) for job in controller.cluster.jobs.values()] == [2, 2]
     assert len({job.runs[1].start for job in controller.cluster.jobs.values()}) == 1
 

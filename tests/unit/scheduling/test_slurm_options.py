@@ -68,16 +68,14 @@ def after(*submissions: Submission, **more: object) -> list[Job]:
 FAILS: dict[str, object] = {"exit_code": 3}
 
 
-@pytest.mark.parametrize(
-    "stated", [{"lines": "DependencyParameters=kill_invalid_depend"}, {"options": ",kill_invalid_depend"}]
-)
-def test_jobs_that_can_never_run_are_cancelled_unless_they_say_otherwise(stated):
+def test_jobs_that_can_never_run_are_cancelled_unless_they_say_otherwise():
     jobs = ((0, 5, "-t1", FAILS), (0, 5, "-t1 -dafterok:1"), (0, 5, "-t1 -dafterok:1 --kill-on-invalid-dep=no"))
-    _, killed, kept = after(*jobs, **stated)
+    _, killed, kept = after(*jobs, lines="DependencyParameters=kill_invalid_depend")
     assert killed.state == "CANCELLED"
     assert (kept.state, kept.reason) == ("PENDING", "DependencyNeverSatisfied")
-    _, stays, _ = after(*jobs)
-    assert stays.state == "PENDING"
+    for elsewhere in ("", ",kill_invalid_depend"):  # Slurm does not look for it in SchedulerParameters (recorded)
+        _, stays, _ = after(*jobs, options=elsewhere)
+        assert stays.state == "PENDING"
 
 
 def test_a_job_that_would_wait_for_itself_is_refused():
@@ -138,10 +136,11 @@ def test_a_requeued_job_is_held_back_for_the_requeue_delay():
     assert 121 <= usual.runs[1].start - usual.runs[0].end < 124
 
 
-def test_exit_codes_requeue_a_job_so_often_as_may_be_and_then_hold_it():
+def test_exit_codes_requeue_a_job_again_and_again():
+    """MaxBatchRequeue is for launches that fail (recorded on 24.11)."""
     (job,) = after((0, 5, "-t1", FAILS), lines="RequeueExit=1-4\nMaxBatchRequeue=2")
-    assert (len(job.runs), job.state, job.reason) == (3, "PENDING", "JobHeldAdmin")
-    assert {run.outcome for run in job.runs} == {"FAILED"}
+    assert len(job.runs) > 4
+    assert {run.outcome for run in job.runs[:-1]} == {"FAILED"}
 
 
 def test_jobs_of_other_exit_codes_fail_for_good():
