@@ -338,6 +338,8 @@ class Want:
         pool_of_all: whether the jobs of other partitions count there, too.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
+        over_others: whether, if it does not fit, it is planned on whole nodes whatever runs there, but for what
+            ``unmarked`` keeps away.
         tree: the switches or blocks that it goes by, or None.
         segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
@@ -397,6 +399,7 @@ class Want:
     pool_of_all: bool = False
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
+    over_others: bool = False
     tree: Tree | Blocks | None = None
     segment: int = 0
     switches: int = 0

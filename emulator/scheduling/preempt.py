@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.machine import ALONE
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
@@ -88,10 +89,13 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share.
 
+    In 24.11 one of a partition that gives whole nodes is planned on nodes where all jobs share: on idle cores there,
+    unless it says --exclusive itself, and where these do not suffice as if no job was there.
+
     And that tasks have to find room on the nodes of each count of features; in all versions, that a job which has its
     nodes for itself, as its partition says, would have their GPUs, and shares of them.
     """
-    want = cluster.want(job, partition)
+    want, rules = cluster.want(job, partition), cluster.parameters.rules
     if (
         partition.oversubscribe == "EXCLUSIVE"
         and not job.options.exclusive
@@ -99,9 +103,18 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     ):
         want = replace(want, all_gres=False)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
-    if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
+    if rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
+        forgets = rules.WHOLE_PLANS_FORGET_SHARING and not rules.WHOLE_PLANS_KNOW_SHARING
+        if partition.oversubscribe == "EXCLUSIVE" and ALONE in want.marks and forgets:
+            whole, over_others = bool(job.options.exclusive), not _above(partition, cluster)
+            return replace(want, unmarked=(ALONE,), whole=whole, over_others=over_others)
         return replace(want, unmarked=())
     return want
+
+
+def _above(partition: Partition, cluster: Cluster) -> bool:
+    """Whether there are partitions of a higher tier, whose jobs keep their cores from it."""
+    return any(other.tier > partition.tier for other in cluster.partitions.values())
 
 
 def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cluster: Cluster) -> list[Job]:

@@ -57,6 +57,8 @@ cdef (long long, long long) _of_leaf(
 cdef (long long, long long) _of_tree(
     Code code, long long[:, ::1] table, long long[::1] capacity, long long[:, ::1] taken, long long node,
     long long found, long long missing) except *
+@cython.locals(last=cython.longlong)
+cdef long long _last_light(long long[:, ::1] machine, long long[::1] capacity) noexcept
 @cython.locals(best=cython.longlong, cpus=cython.longlong)
 cdef long long _first_node(Code code, long long[:, ::1] machine, long long[::1] capacity) noexcept
 @cython.locals(best=cython.longlong, largest=cython.longlong)

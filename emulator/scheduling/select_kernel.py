@@ -244,14 +244,23 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     return found
 
 
+def _last_light(machine: Ints, capacity: Ints) -> int:
+    """The last node of the lowest weight of those with room; -1 for none."""
+    last = -1
+    for node in range(len(capacity) - 1, -1, -1):
+        if capacity[node] > 0 and (last < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, last]):
+            last = node
+    return last
+
+
 def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
     missing, found = code.cpus, 0
     if code.last_first and missing <= 1:
-        for node in range(len(capacity) - 1, -1, -1):
-            if capacity[node] > 0:
-                taken[0, 0], taken[1, 0] = node, _share(code, machine, node, capacity[node], 0, missing)
-                return 1 if _done(code, 1, missing - taken[1, 0]) else 0
-        return 0
+        last = _last_light(machine, capacity)
+        if last < 0:
+            return 0
+        taken[0, 0], taken[1, 0] = last, _share(code, machine, last, capacity[last], 0, missing)
+        return 1 if _done(code, 1, missing - taken[1, 0]) else 0
     if code.first_node:
         first = _first_node(code, machine, capacity)
         if first >= 0:

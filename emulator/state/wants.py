@@ -96,6 +96,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     in_all = bool(options.gpus_per_task or options.gpus) and not on_gpus
     if of_gpus and not in_all:
         given = ranked = max(demand.cpus_on_node, of_gpus)
+    counted = bool(options.cpus_per_gpu) and parameters.rules.GPUS_COUNT_CPUS
     by_socket = parameters.rules.SOCKETS_HAVE_TASKS
     tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
@@ -141,7 +142,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         some_required=some,
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
-        last_first=parameters.pack_serial_at_end,
+        last_first=parameters.pack_serial_at_end and tasks * per_task <= 1 and nodes <= 1 and not counted,
         first_node=one_node and _takes_first_node(partition, cluster),
         tree=tree,
         segment=_segment(options.segment, nodes, tree, cluster) if isinstance(tree, Blocks) else 0,

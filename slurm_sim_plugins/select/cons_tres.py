@@ -63,6 +63,10 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
         free: what is free of them.
         usable: which of them it may use.
     """
+    if want.over_others:
+        want = replace(want, over_others=False)
+        empty = replace(machine.free(), memory=free.memory, gres=free.gres)
+        return best_fit(want, machine, free, usable) or best_fit(replace(want, whole=True), machine, empty, usable)
     if want.heavier is not None:
         machine = machine.with_heavier(want.heavier)
     if want.first is not None:
@@ -133,8 +137,11 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
-    """Whether nodes are on more leaf switches than the job wants them to be."""
-    return bool(want.switches) and want.tree is not None and len(want.tree.leaves_of(nodes)) > want.switches
+    """Whether nodes are on more leaf switches than the job wants them to be; only where switches count at all."""
+    if not want.switches or want.tree is None or want.contiguous:
+        return False
+    others = want.spread or want.in_use is not None or want.by_looks or want.least_loaded
+    return not others and len(want.tree.leaves_of(nodes)) > want.switches
 
 
 def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
@@ -582,9 +589,12 @@ class _Picker:
     def _one_node(self, left: Ints) -> bool:
         """Whether a node was taken for a job to which its neighbours do not matter."""
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        if self._want.last_first and self._want.cpus <= 1 and not self._taken and len(nodes):
-            self._take(int(nodes[-1]))
-            return True
+        if self._want.last_first and (self._want.cpus <= 1 or self._want.cpus_of_gpus) and not self._taken:
+            for node in nodes[np.lexsort((-nodes, weights[nodes]))].tolist():
+                if self._done() or self._full():
+                    break
+                self._take(node)
+            return bool(len(nodes))
         enough = nodes[self._enough(left)[nodes]]
         if self._want.first_node and not self._taken and len(enough):
             self._take(int(enough[np.argmin(weights[enough])]))

@@ -124,6 +124,11 @@ def _sharing(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in several])
 
 
+def _whole_and_shared(conf: SlurmConf) -> str:
+    whole = [one.name for one in conf.partitions if one.oversubscribe == "EXCLUSIVE"]
+    return _partitions(whole) if _sharing(conf) else ""
+
+
 def _by_tasks(conf: SlurmConf) -> str:
     others = _least_loaded(conf)
     shared = [one.name for one in conf.partitions if one.oversubscribe != "EXCLUSIVE" and one.name not in others]
@@ -432,6 +437,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "WINDOWS_BEHIND_TRIES": _slots,
     "USERS_PART_BY_PLANS": _exclusive_user,
     "PLANS_FORGET_SHARING": _sharing,
+    "WHOLE_PLANS_FORGET_SHARING": _whole_and_shared,
+    "WHOLE_PLANS_KNOW_SHARING": _whole_and_shared,
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,

@@ -416,6 +416,22 @@ class Rules:
         "not named in the release notes; the controller's log shows the plans",
         *("plans_and_sharing_22", "plans_and_sharing_24", "plans_and_sharing_26"),
     )
+    WHOLE_PLANS_FORGET_SHARING: bool = _rule(
+        "24.11",
+        "backfill plans a job of a partition that gives whole nodes (EXCLUSIVE) on idle cores of nodes where all jobs "
+        "share, and where these do not suffice on all cores there; it does not start there, and the nodes are kept",
+        "it plans the job for when its nodes will be idle",
+        "Slurm's sources of 24.11 have it; the controller's log shows the plans",
+        *("alone_plans_24", "alone_plans_26"),
+    )
+    WHOLE_PLANS_KNOW_SHARING: bool = _rule(
+        "26.05",
+        "backfill plans a job of a partition that gives whole nodes for when they will be idle, as it did before "
+        "WHOLE_PLANS_FORGET_SHARING",
+        "it plans the job on nodes where all jobs share",
+        "not named in the release notes",
+        *("alone_plans_24", "alone_plans_26"),
+    )
     PLANS_ARE_NEWS: bool = _rule(
         "24.11",
         "a cycle of backfill that plans any job is followed by another, bf_interval later",
