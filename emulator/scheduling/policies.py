@@ -91,6 +91,8 @@ class Policies:
         self.names_victims = self._hooks.preempt_candidates is not None
         self.plans = self._hooks.walltime_submit is not None
         self.period = self._hooks.priority_period
+        if self.period is None and self.counts_cpus and cluster.parameters.rules.SIZES_ARE_RENEWED:
+            self.period = getattr(self.priority, "calc_period", None)
         asked = self.preempt, selection.plugins[selection.slots["SchedulerType"]]
         self.renewal_matters = True
         self.by_partition = self.names_victims and _by_partition(selection, self.preempt)

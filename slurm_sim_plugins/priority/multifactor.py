@@ -38,7 +38,7 @@ class Multifactor:
     * TRES: what it asks for as a share of what its partition has, for each resource.
 
     Numbers are worked out at the submission and every ``calc_period``. Without accounting storage
-    Slurm does the latter not, and age counts for nothing. Where processors are only counted, a job
+    Slurm does the latter not before 24.11, and age counts for nothing. Where processors are only counted, a job
     asks for so many nodes of one CPU, has aged since its submission, and all that a trace does not
     know counts 0: association, fair share, partition, QOS, memory and GRES.
 
@@ -100,7 +100,8 @@ class Multifactor:
         self._favor_small = favor_small
         self.fair_share = fair_share_of(words, dampening or 1.0)
         calculates = "slurmdbd" in accounting_storage.lower()
-        self.period = (calc_period or 300.0) if calculates else None
+        self.calc_period = calc_period or 300.0
+        self.period = self.calc_period if calculates else None
         self._age_weight = self.weights["Age"] if calculates else 0.0
         self._known_factors: dict[Request, RequestFactors] = {}
         self._columns: Columns | None = None

@@ -124,6 +124,13 @@ def _sharing(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in several])
 
 
+def _sizes(conf: SlurmConf) -> str:
+    parameters = conf.parameters
+    alone = "slurmdbd" not in parameters.text("AccountingStorageType").lower()
+    multifactor = parameters.text("PriorityType").lower() == "priority/multifactor"
+    return "priorities of jobs that wait" if alone and multifactor and parameters.count("PriorityWeightJobSize") else ""
+
+
 def _whole_and_shared(conf: SlurmConf) -> str:
     whole = [one.name for one in conf.partitions if one.oversubscribe == "EXCLUSIVE"]
     return _partitions(whole) if _sharing(conf) else ""
@@ -391,6 +398,7 @@ def _closed(conf: SlurmConf) -> str:
 
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
+    "SIZES_ARE_RENEWED": _sizes,
     "REQUEUED_GO_LAST": _requeued,
     "BUILTIN_BY_NUMBERS": _builtin,
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,

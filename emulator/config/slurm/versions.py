@@ -58,6 +58,14 @@ class Rules:
         "release notes of 26.05: an optimized single-node path through the scheduling logic",
         *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
     )
+    SIZES_ARE_RENEWED: bool = _rule(
+        "24.11",
+        "priority/multifactor counts jobs with the CPUs with which they were planned from the end of each "
+        "PriorityCalcPeriod on, also without accounting storage",
+        "without accounting storage they keep their numbers until something else changes them",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("size_renewed_24", "size_renewed_26"),
+    )
     REQUEUED_GO_LAST: bool = _rule(
         "24.11",
         "a job that is requeued gets a new number under priority/basic, lower than those of all others",

@@ -61,6 +61,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     found = changes(parse_slurm_conf(CONF), "22.05", "26.05")
     assert {one.rule.name: one.concerns for one in found.rules} == {
         "FIRST_NODE_FOR_ONE": "partitions p, r",
+        "SIZES_ARE_RENEWED": "",
         "REQUEUED_GO_LAST": "",
         "BUILTIN_BY_NUMBERS": "",
         "EXCLUSIVE_IS_NOT_SHARED": "submissions with --exclusive and --oversubscribe",
@@ -131,6 +132,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "COMPONENTS_SHOW_THE_CODE": "reasons of heterogeneous jobs at their limits",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
+        "SIZES_ARE_RENEWED",
         "REQUEUED_GO_LAST",
         "BUILTIN_BY_NUMBERS",
         "EXCLUSIVE_IS_NOT_SHARED",
