@@ -593,10 +593,9 @@ class Windows(WindowPlan):
                 if now is not None:
                     self._open = usable
                     return begin, now
-                rows = self._controls.rows
-                over = rows.select(job, partition, usable) if rows.gang is not None else None
+                over = self._over_suspended(want, job, partition, free, usable)
                 if over is not None:
-                    return begin, over[1]
+                    return begin, over
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
@@ -604,6 +603,26 @@ class Windows(WindowPlan):
                     time = max(begin, self._future(job, partition).last_end(found, time))
                 return time, found
         return None
+
+    def _over_suspended(
+        self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask
+    ) -> Allocation | None:
+        """Where a job would start if those stood still that it may suspend, also if it cannot, for these share.
+
+        Args:
+            want: what it is planned with.
+            job: the job.
+            partition: where it is planned.
+            free: what is free without those that may be suspended.
+            usable: nodes that it may use.
+        """
+        rows = self._controls.rows
+        over = rows.select(job, partition, usable) if rows.gang is not None else None
+        if over is not None or rows.gang is None:
+            return None if over is None else over[1]
+        forgets = self._cluster.parameters.rules.PLANS_FORGET_SHARING and partition.oversubscribe != "FORCE"
+        shares = not job.wants[partition.name].unmarked
+        return self._cluster.choose(want, free, usable) if forgets and not shares else None
 
     def _fits(
         self, want: Want, job: Job, partition: Partition, usable: Mask, time: float, free: Free

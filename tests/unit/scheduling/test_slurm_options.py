@@ -85,7 +85,7 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     ((_, why),) = simulated((0, 5, "-t1 -dafterok:1")).rejected
     assert why == "Job dependency problem"
     assert not simulated(*jobs, lines="DependencyParameters=max_depend_depth=1").rejected
-    assert not simulated(*jobs, options=",max_depend_depth=1").rejected
+    assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
 
 def test_no_more_jobs_start_in_a_pass_than_may():
