@@ -52,7 +52,7 @@ class NodeStates(Part):
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
     _asked: dict[int, tuple[str, str]] = field(default_factory=dict)
-    _lost: dict[int, tuple[int, set[int]]] = field(default_factory=dict)
+    _lost: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -127,7 +127,7 @@ class NodeStates(Part):
 
     def end_jobs(self, nodes: Iterable[int]) -> None:
         """The jobs on nodes end, for they have lost a node."""
-        down = set(nodes)
+        down = frozenset(nodes)
         for job in self._with_nodes():
             if not down.isdisjoint(_nodes_of(job)):
                 self._end(job, down)
@@ -176,18 +176,18 @@ class NodeStates(Part):
         self.set(nodes, state, reason)
         self.passes.request_in_turn(self.timing.submit_lag)
 
-    def _end(self, job: Job, down: set[int]) -> None:
+    def _end(self, job: Job, down: frozenset[int]) -> None:
         """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded)."""
         for one in components_of(job, self.cluster):
             if one.run is not None:
                 self._end_one(one, down)
 
-    def _end_one(self, job: Job, down: set[int]) -> None:
+    def _end_one(self, job: Job, down: frozenset[int]) -> None:
         """A job ends with a node; one that leaves its nodes already does so, and at once if it has lost all of them."""
-        run, lost = self._lost.pop(job.id, (0, set()))
-        lost = lost if run == len(job.runs) else set()
+        run, lost = self._lost.pop(job.id, (0, frozenset()))
+        lost = lost if run == len(job.runs) else frozenset()
         if job.state is not State.COMPLETING or job.writes:
-            lost = set()
+            lost = frozenset()
             if job.id in self.cluster.suspended:
                 self.stints.resume(job, "NodeDown")
             job.requeue_after = self.endings.may_requeue(job)
