@@ -65,7 +65,7 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
     """
     if _is_unordered(answer) or _length(answer) != len(jobs):
         raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
-    if isinstance(answer, Priorities) and math.isfinite(abs(answer.numbers).max(initial=0)):
+    if isinstance(answer, Priorities) and _are_finite(answer.numbers):
         return answer
     try:
         # Of finite numbers so many are infinite together only if one of them is beyond all reason.
@@ -81,6 +81,10 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
             if not _is_finite(getattr(one, "number", one)):
                 raise Refused(f"answered {short(one)}; a priority is a finite number", job)
     return list(answer)
+
+
+def _are_finite(column: Any) -> bool:
+    return column.dtype.kind == "i" or math.isfinite(abs(column).max(initial=0))
 
 
 def number(answer: Any) -> Any:

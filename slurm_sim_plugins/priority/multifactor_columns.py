@@ -13,12 +13,11 @@ from slurm_sim_plugins.decisions import Priorities
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.multifactor_factors import AccountFactors, JobPriority, RequestFactors
 from slurm_sim_plugins.priority.price_kernel import Floats, Ints, are_at, price
+from slurm_sim_plugins.priority.price_rows import ACCOUNT, NUMBER
 
 Account = tuple[Association | None, Qos | None]
 SOME = 1024
 """Rows that there is room for at first."""
-EXACT = 2.0**53
-"""Up to here each whole number is a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +25,21 @@ class Parts:
     """Of what the numbers of some jobs are made; a plain object, so that a snapshot can keep it.
 
     Attributes:
-        numbers, totals, offsets, ages: of each job.
-        accounts, of_accounts: which of these factors of associations and QOS are its own.
-        requests, of_requests: which of these factors of requests are its own.
+        priced: of each job, as :mod:`.price_rows` names the rows.
+        ages: of each job.
+        of_accounts, of_requests: factors of associations and QOS, and of requests.
     """
 
-    numbers: Ints
-    totals: Ints
-    offsets: Ints
+    priced: Ints
     ages: Floats
-    accounts: Ints
     of_accounts: Mapping[int, AccountFactors]
-    requests: Ints
     of_requests: list[RequestFactors]
 
     def __call__(self, index: int) -> JobPriority:
         """Those of one job."""
-        number, total, offset = int(self.numbers[index]), int(self.totals[index]), int(self.offsets[index])
-        account, request = self.of_accounts[int(self.accounts[index])], self.of_requests[self.requests[index]]
-        return JobPriority(number, total, offset, float(self.ages[index]), account, request)
+        offset, request, account, total, number = self.priced[:, index].tolist()
+        of_account, of_request = self.of_accounts[account], self.of_requests[request]
+        return JobPriority(number, total, offset, float(self.ages[index]), of_account, of_request)
 
 
 class Columns:
@@ -62,7 +57,7 @@ class Columns:
         self._first = first
         self._jobs: list[Job] = []
         self._since = np.empty(SOME)
-        self._whole = np.empty((3, SOME), dtype=np.int64)
+        self._facts = np.empty((ACCOUNT + 1, SOME), dtype=np.int64)
 
     def rows(
         self, jobs: Sequence[Job], stated: Ints, of_request: Callable[[Job, Request], RequestFactors]
@@ -77,12 +72,12 @@ class Columns:
         if len(self._jobs) > SOME + 2 * len(jobs):
             self._clear(self._first + len(self._jobs))
         rows = stated - self._first
-        if are_at(list(jobs), self._jobs, rows):
+        if are_at(jobs, self._jobs, rows):
             return rows
         new = (rows < 0) | (rows >= len(self._jobs))
         if not self._read_new(jobs, rows, new, of_request):
             return None
-        if not are_at(list(jobs), self._jobs, rows):
+        if not are_at(jobs, self._jobs, rows):
             # Others, which another plugin keeps.
             self._clear(self._first + len(self._jobs))
             self._read_new(jobs, rows, np.ones_like(new), of_request)
@@ -107,7 +102,7 @@ class Columns:
         row = len(self._jobs)
         if row == len(self._since):
             self._since = np.concatenate([self._since, self._since])
-            self._whole = np.concatenate([self._whole, self._whole], axis=1)
+            self._facts = np.concatenate([self._facts, self._facts], axis=1)
         self._jobs.append(job)
         job.keep_row(self._first + row)
         since, request = job.accrued, job.requests[0]
@@ -116,7 +111,7 @@ class Columns:
             self._factors.append(of_request(job, request))
         account = self._account_of.setdefault((job.association, job.qos), len(self._account_of))
         self._since[row] = np.nan if since is None else since
-        self._whole[:, row] = job.site - job.nice, self._request_of[request], account
+        self._facts[:, row] = job.site - job.nice, self._request_of[request], account
         return row
 
     def accrued(self, rows: Ints) -> Floats:
@@ -140,19 +135,18 @@ class Columns:
             max_age: seconds after which they count no more.
             age_weight: the weight of the age factors.
         """
-        offsets, requests, accounts = self._whole.take(rows, axis=1)
         whose = list(self._account_of)
-        used = np.flatnonzero(np.bincount(accounts, minlength=len(whose))).tolist()
+        used = range(len(whose))
+        if len(whose) > 1:
+            used = np.flatnonzero(np.bincount(self._facts[ACCOUNT].take(rows), minlength=len(whose))).tolist()
         factors = {each: of_account(*whose[each]) for each in used}
         of_accounts = np.zeros((3, len(whose)))
         of_accounts[:, used] = np.array([each[3:] for each in factors.values()], dtype=float).T
-        ages, points = np.empty((2, len(rows)))
-        price(accounts, requests, of_accounts, self._points_of_requests(), waited, max_age, age_weight, ages, points)
-        if not (np.abs(points) < EXACT).all():
+        ages, priced = np.empty(len(rows)), np.empty((NUMBER + 1, len(rows)), dtype=np.int64)
+        of_requests = self._points_of_requests()
+        if not price(rows, self._facts, of_accounts, of_requests, waited, max_age, age_weight, ages, priced):
             return None
-        totals = points.astype(np.int64)
-        numbers = np.maximum(1, totals + offsets)
-        return Priorities(numbers, Parts(numbers, totals, offsets, ages, accounts, factors, requests, self._factors))
+        return Priorities(priced[NUMBER], Parts(priced, ages, factors, self._factors))
 
     def _points_of_requests(self) -> Floats:
         known = self._points.shape[1]

@@ -18,6 +18,7 @@ from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import DELAY, STARTS
 from slurm_sim_plugins.nodes import FAR, Machine
+from slurm_sim_plugins.priority.price_rows import NUMBER, TOTAL
 from tests.builders.kernels import NEEDS_KERNELS, forms
 from tests.builders.random_trees import random_tree
 
@@ -293,15 +294,17 @@ def test_a_job_could_start_as_long_as_nothing_keeps_where(seed: int) -> None:
 def test_jobs_are_priced_alike(seed: int) -> None:
     draws = np.random.default_rng(seed)
     many, kinds = int(draws.integers(0, 30)), int(draws.integers(1, 5))
-    accounts, requests = draws.integers(0, kinds, (2, many))
+    facts = np.vstack([draws.integers(-9, 9, many), draws.integers(0, kinds, (2, many))])
+    rows = draws.permutation(many)
     of_accounts, of_requests = draws.normal(size=(2, 3, kinds)) * 10.0 ** draws.integers(0, 20)
     waited = np.where(draws.random(many) < 0.2, np.nan, draws.normal(size=many) * 1e5)
     weight = float(draws.choice([0.0, 70_000.0, 0.1]))
     left = []
     for form in forms(PRICE):
-        ages, points = np.full((2, many), -1.0)
-        form.price(accounts, requests, of_accounts, of_requests, waited, 86_400.0, weight, ages, points)
-        left.append((ages.tolist(), points.tolist()))
+        ages, priced = np.full(many, -1.0), np.full((NUMBER + 1, many), -1)
+        exact = form.price(rows, facts, of_accounts, of_requests, waited, 86_400.0, weight, ages, priced)
+        left.append((bool(exact), ages.tolist(), priced.tolist()))
+        assert not exact or priced[: TOTAL].tolist() == facts[:, rows].tolist()
     assert left[0] == left[1]
 
 
