@@ -66,6 +66,7 @@ class Accounting:
         has_thresholds: whether a limit holds below some priority (``MinPrioThreshold``).
         decides: whether it decides on the start of any job, or has: otherwise jobs that ask for the same are alike,
             whatever accounts they are on.
+        lifts: whether a quality of service lifts bounds of partitions.
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
 
@@ -172,7 +173,7 @@ class Accounting:
         self.decides |= any("NORESERVE" in quality.flags for quality in manager.qualities.values())
         exempt = [quality.exempt_time for quality in manager.qualities.values()]
         self.exempts = max(filter(None, exempt), default=0.0)
-        self._lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())
+        self.lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())
         for quality in manager.qualities.values():
             self.usage.keep(quality.row, "NODECAY" in quality.flags)
 
@@ -263,7 +264,7 @@ class Accounting:
 
     def lifted(self, request: JobRequest, partition: str) -> frozenset[str]:
         """Bounds of partitions that the quality of service of a submission lifts."""
-        if not self._lifts:
+        if not self.lifts:
             return frozenset()
         accounts, options = self.manager.accounts, request.options
         found = accounts.association(request.user, options.account, partition)

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.limits.tres import BILLING, Vector
+from emulator.limits.usage_kernel import Floats, Rows, add, charge, count
 
 LOG_2 = 0.693
 """As many digits as Slurm has of it."""
 MINUTE = 60.0
-Floats = NDArray[np.float64]
 
 
 class Span:
@@ -125,7 +125,7 @@ class Meter:
 
     __slots__ = ("amounts", "left", "rows", "runs", "since", "steady", "until")
 
-    def __init__(self, rows: NDArray[np.intp], amounts: Floats, limit: float) -> None:
+    def __init__(self, rows: Rows, amounts: Floats, limit: float) -> None:
         self.rows = rows
         self.amounts = amounts
         self.left = limit
@@ -240,12 +240,12 @@ class Usage:
         column: Floats = self.tres[:, BILLING]
         return column
 
-    def start(self, rows: NDArray[np.intp], amounts: Vector, factor: float, now: float, limit: float) -> Meter:
+    def start(self, rows: Rows, amounts: Vector, factor: float, now: float, limit: float) -> Meter:
         """A job starts; ``factor`` is the usage factor of its quality of service."""
         self._span = None
-        meter = Meter(rows, np.array(amounts) * factor, limit)
+        meter = Meter(rows, np.array(amounts, dtype=float) * factor, limit)
         if self._tracked:
-            self.remaining[rows] += meter.amounts * limit
+            add(self.remaining, rows, meter.amounts, limit)
         self.go_on(meter, now)
         return meter
 
@@ -270,14 +270,14 @@ class Usage:
             self._charge(meter, now - begin)
         left = max(meter.until - now, 0.0)
         if meter.steady:
-            self._rate[meter.rows] -= meter.amounts
-            self._runs[meter.rows] -= 1
+            add(self._rate, meter.rows, meter.amounts, -1.0)
+            count(self._runs, meter.rows, -1.0)
             if self._tracked and meter.until > self.last:
-                self._spending[meter.rows] -= meter.amounts
+                add(self._spending, meter.rows, meter.amounts, -1.0)
         else:
             del self._fresh[meter]
         if self._tracked:
-            self.remaining[meter.rows] -= meter.amounts * (max(meter.until - begin, 0.0) - left)
+            add(self.remaining, meter.rows, meter.amounts, left - max(meter.until - begin, 0.0))
         meter.runs, meter.steady, meter.left = False, False, left
 
     def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
@@ -285,13 +285,11 @@ class Usage:
         self.halt(meter, now, charged=charged)
         self._span = None
         if self._tracked:
-            self.remaining[meter.rows] -= meter.amounts * meter.left
+            add(self.remaining, meter.rows, meter.amounts, -meter.left)
         meter.left = 0.0
 
     def _charge(self, meter: Meter, seconds: float) -> None:
-        decayed = seconds * self._decay[meter.rows] ** seconds
-        self.tres[meter.rows] += decayed[:, None] * meter.amounts
-        self.wall[meter.rows] += decayed
+        charge(self.tres, self.wall, self._decay, meter.rows, meter.amounts, seconds)
         self.total += seconds * meter.amounts
 
     def period(self, now: float, *, reset: bool = False) -> None:
@@ -321,7 +319,7 @@ class Usage:
         self._charge(meter, now - meter.since)
         if self._tracked:
             spent = max(min(now, meter.until) - meter.since, 0.0)
-            self.remaining[meter.rows] -= meter.amounts * spent
+            add(self.remaining, meter.rows, meter.amounts, -spent)
         meter.since = now
 
     def decay(self, now: float, *, reset: bool = False) -> None:
@@ -345,13 +343,13 @@ class Usage:
         if now > meter.since:
             self._charge(meter, now - meter.since)
         meter.steady = True
-        self._rate[meter.rows] += meter.amounts
-        self._runs[meter.rows] += 1
+        add(self._rate, meter.rows, meter.amounts, 1.0)
+        count(self._runs, meter.rows, 1.0)
         if not self._tracked:
             return
-        self.remaining[meter.rows] -= meter.amounts * (min(now, meter.until) - meter.since)
+        add(self.remaining, meter.rows, meter.amounts, meter.since - min(now, meter.until))
         if meter.until > now:
-            self._spending[meter.rows] += meter.amounts
+            add(self._spending, meter.rows, meter.amounts, 1.0)
             self._sequence += 1
             heappush(self._at_limit, (meter.until, self._sequence, meter))
 
@@ -361,8 +359,8 @@ class Usage:
             until, _, meter = heappop(self._at_limit)
             if meter.steady and meter.until == until:
                 self._span = None
-                self._spending[meter.rows] -= meter.amounts
-                self.remaining[meter.rows] += meter.amounts * (now - until)
+                add(self._spending, meter.rows, meter.amounts, -1.0)
+                add(self.remaining, meter.rows, meter.amounts, now - until)
 
 
 def whole_minutes(table: Floats, row: int, resource: int) -> int:

@@ -62,14 +62,15 @@ def make_job(request: JobRequest, cluster: Cluster, updated: bool = False) -> Jo
         RejectedError: Slurm would refuse it.
     """
     options, good = request.options, cluster.known_good
-    like = good.get(options) if good else None
+    alike = _are_alike(cluster)
+    like = good.get(options) if good and alike else None
     if like is not None:
         partitions, wants, limit, time_min, plan, number = like
         job = Job(request, partitions, wants, limit, time_min, request_class=number, plan=plan)
         job.submitted = cluster.now
     else:
         job = _checked(request, cluster, updated)
-        if cluster.accounting is None and not cluster.groups and not updated:
+        if alike and job.options is options and not (updated or job.unfit or options.reservation):
             if len(good) == MOST_KNOWN:
                 good.clear()
             good[options] = job.partitions, job.wants, job.limit, job.time_min, job.plan, job.request_class
@@ -79,6 +80,11 @@ def make_job(request: JobRequest, cluster: Cluster, updated: bool = False) -> Jo
     if options.deadline is not None:
         job.deadline = cluster.now + options.deadline
     return job
+
+
+def _are_alike(cluster: Cluster) -> bool:
+    """Whether submissions that ask for the same become the same, also those of other users: limits of accounts come later."""
+    return not cluster.groups and (cluster.accounting is None or not cluster.accounting.lifts)
 
 
 def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:

@@ -26,6 +26,7 @@ pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
 OUTLOOK = "emulator.scheduling.outlook_kernel"
 PRICE = "slurm_sim_plugins.priority.price_kernel"
 SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
+USAGE = "emulator.limits.usage_kernel"
 HUGE = 2**62
 MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
 MODEST |= {"per_task": 1, "on_node": 1, "given": 1, "big": 1, "many_big": 0}
@@ -306,6 +307,29 @@ def test_jobs_are_priced_alike(seed: int) -> None:
         left.append((bool(exact), ages.tolist(), priced.tolist()))
         assert not exact or priced[: TOTAL].tolist() == facts[:, rows].tolist()
     assert left[0] == left[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_jobs_are_charged_alike(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    many, kinds = int(draws.integers(1, 9)), int(draws.integers(1, 5))
+    rows = draws.permutation(many)[: int(draws.integers(0, many + 1))]
+    decay, amounts = draws.choice([1.0, 0.999, 0.0], many), draws.normal(size=kinds) * 10.0 ** draws.integers(0, 20)
+    seconds = float(draws.choice([0.5, 300.0, 1e7]))
+    left = []
+    for form in forms(USAGE):
+        tres, wall = np.ones((many, kinds)), np.ones(many)
+        form.charge(tres, wall, decay, rows, amounts, seconds)
+        form.add(tres, rows, amounts, -seconds)
+        form.count(wall, rows, -1.0)
+        left.append((tres.tolist(), wall.tolist()))
+    assert left[0] == left[1]
+    decayed = (seconds * decay**seconds)[rows]
+    expected = np.ones((many, kinds))
+    expected[rows] += decayed[:, None] * amounts
+    expected[rows] -= amounts * seconds
+    assert np.allclose(left[0][0], expected, rtol=1e-12)
 
 
 def test_jobs_are_found_at_their_places() -> None:
