@@ -70,6 +70,11 @@ class Priorities(Sequence[Any]):
         self.numbers = numbers
         self._one = one
 
+    @property
+    def one(self) -> Callable[[int], Any] | None:
+        """As it was given."""
+        return self._one
+
     def __len__(self) -> int:
         return len(self.numbers)
 

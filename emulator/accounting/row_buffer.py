@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.accounting.records import Columns
 
@@ -38,6 +40,18 @@ class RowBuffer:
         self._rows.append(values)
         if len(self._rows) >= TOGETHER:
             self._take_in()
+
+    def texts(self, name: str) -> dict[str, int]:
+        """The numbers of the texts of a column, as :meth:`extend` takes them; new ones may be added."""
+        known = self._texts[list(self._columns).index(name)]
+        assert known is not None
+        return known
+
+    def extend(self, many: int, *values: NDArray[Any] | float) -> None:
+        """Add so many rows at once: of each column its values, texts by their numbers, or one value for all rows."""
+        self._take_in()
+        for column, value in zip(self._columns.values(), values, strict=True):
+            column.frombytes(np.broadcast_to(np.asarray(value, dtype=column.typecode), many).tobytes())
 
     def _take_in(self) -> None:
         """Put rows into columns, many at once: that is a good deal faster than one by one."""

@@ -30,7 +30,8 @@ def charge(tres: Floats, wall: Floats, decay: Floats, rows: Rows, amounts: Float
     """Charge a job for some seconds, of which a part has decayed by now.
 
     Args:
-        tres, wall: resource-seconds and seconds of run time, by row.
+        tres: resource-seconds by row.
+        wall: seconds of run time by row.
         decay: what a second leaves of each row.
         rows: where the job counts.
         amounts: its resources.

@@ -83,7 +83,7 @@ def make_job(request: JobRequest, cluster: Cluster, updated: bool = False) -> Jo
 
 
 def _are_alike(cluster: Cluster) -> bool:
-    """Whether submissions that ask for the same become the same, also those of other users: limits of accounts come later."""
+    """Whether submissions of any users that ask for the same become the same; limits of accounts come later."""
     return not cluster.groups and (cluster.accounting is None or not cluster.accounting.lifts)
 
 

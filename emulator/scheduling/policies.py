@@ -294,6 +294,11 @@ class Policies:
         ):
             job.site = number
 
+    @property
+    def answered(self) -> Answered:
+        """The jobs for which the priority plugin answered last in a column, and that column."""
+        return self._answered
+
     def priced(self, job: ControlledJob) -> Sequence[Any]:
         """What the priority of a job was worked out from, in each of its partitions; asked for if it was not."""
         seen = self.seen_as(job)

@@ -13,7 +13,7 @@ from slurm_sim_plugins.decisions import Priorities
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.multifactor_factors import AccountFactors, JobPriority, RequestFactors
 from slurm_sim_plugins.priority.price_kernel import Floats, Ints, are_at, price
-from slurm_sim_plugins.priority.price_rows import ACCOUNT, NUMBER
+from slurm_sim_plugins.priority.price_rows import ACCOUNT, NUMBER, REQUEST
 
 Account = tuple[Association | None, Qos | None]
 SOME = 1024
@@ -40,6 +40,23 @@ class Parts:
         offset, request, account, total, number = self.priced[:, index].tolist()
         of_account, of_request = self.of_accounts[account], self.of_requests[request]
         return JobPriority(number, total, offset, float(self.ages[index]), of_account, of_request)
+
+    @property
+    def requests(self) -> Ints:
+        """Which of the factors of requests are those of each job."""
+        requests: Ints = self.priced[REQUEST]
+        return requests
+
+    def factors(self) -> Floats:
+        """Factors without weights, a row for each of :data:`~.multifactor_factors.FACTORS`, a column a job."""
+        accounts, requests = self.priced[ACCOUNT], self.priced[REQUEST]
+        of_accounts = np.zeros((3, max(self.of_accounts) + 1))
+        for account, each in self.of_accounts.items():
+            of_accounts[:, account] = each[:3]
+        of_requests = np.array([each[:2] for each in self.of_requests], dtype=float).T
+        association, share, qos = of_accounts[:, accounts]
+        size, partition = of_requests[:, requests]
+        return np.array([self.ages, association, share, size, partition, qos])
 
 
 class Columns:
@@ -72,12 +89,12 @@ class Columns:
         if len(self._jobs) > SOME + 2 * len(jobs):
             self._clear(self._first + len(self._jobs))
         rows = stated - self._first
-        if are_at(jobs, self._jobs, rows):
+        if are_at(list(jobs), self._jobs, rows):
             return rows
         new = (rows < 0) | (rows >= len(self._jobs))
         if not self._read_new(jobs, rows, new, of_request):
             return None
-        if not are_at(jobs, self._jobs, rows):
+        if not are_at(list(jobs), self._jobs, rows):
             # Others, which another plugin keeps.
             self._clear(self._first + len(self._jobs))
             self._read_new(jobs, rows, np.ones_like(new), of_request)
@@ -136,7 +153,7 @@ class Columns:
             age_weight: the weight of the age factors.
         """
         whose = list(self._account_of)
-        used = range(len(whose))
+        used = [0]
         if len(whose) > 1:
             used = np.flatnonzero(np.bincount(self._facts[ACCOUNT].take(rows), minlength=len(whose))).tolist()
         factors = {each: of_account(*whose[each]) for each in used}

@@ -305,7 +305,7 @@ def test_jobs_are_priced_alike(seed: int) -> None:
         ages, priced = np.full(many, -1.0), np.full((NUMBER + 1, many), -1)
         exact = form.price(rows, facts, of_accounts, of_requests, waited, 86_400.0, weight, ages, priced)
         left.append((bool(exact), ages.tolist(), priced.tolist()))
-        assert not exact or priced[: TOTAL].tolist() == facts[:, rows].tolist()
+        assert not exact or priced[:TOTAL].tolist() == facts[:, rows].tolist()
     assert left[0] == left[1]
 
 
