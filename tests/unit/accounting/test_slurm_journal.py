@@ -14,6 +14,8 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.limits.shares import ChangedShares, share_rows, tres_text
 from emulator.operator.scontrol import scontrol
+from slurm_sim_plugins.priority import multifactor
+from slurm_sim_plugins.priority.multifactor_factors import FACTORS
 from tests.builders.accounts import BOOKS, CONF, job
 
 MULTIFACTOR = CONF + "PriorityType=priority/multifactor\nPriorityWeightAge=500\nPriorityMaxAge=0-1\n"
@@ -33,6 +35,9 @@ drawn_jobs = st.lists(
     max_size=10,
 )
 COMMANDS = ("hold 1", "release 1", "requeue 2", "update jobid=3 nice=50", "sacctmgr modify user bob set fairshare=3")
+NOTED = (*COMMANDS, "update jobid=2 partition=q", "update jobid=4 priority=9", "update jobid=1 partition=p,q", "top 3")
+"""What changes factors of a job, or of which column it is."""
+TRES = "PriorityWeightTRES=CPU=10,Mem=3\nPriorityWeightJobSize=7\nSchedulerParameters=enable_user_top\n"
 drawn_commands = st.lists(st.tuples(st.integers(5, 200), st.sampled_from(COMMANDS)), max_size=3)
 
 
@@ -62,6 +67,70 @@ def test_nothing_that_changes_is_missed(conf, drawn, commands):
     for name, columns in slow.tables().items():
         for column, values in columns.items():
             np.testing.assert_array_equal(quick.tables()[name][column], values, f"{name} {column}")
+
+
+class SlowNotes:
+    """Looks at each job after each event, as the journal does for one that was priced by itself."""
+
+    def __init__(self, made: Controller) -> None:
+        self._made = made
+        self._factors: dict[tuple[int, str], tuple[object, ...]] = {}
+        self._waits: dict[int, tuple[object, ...]] = {}
+        self.factors: list[tuple[object, ...]] = []
+        self.waits: list[tuple[object, ...]] = []
+
+    def __call__(self) -> None:
+        waiting, now = self._made.cluster.waiting, self._made.cluster.now
+        for number in set(self._waits) - set(waiting):
+            del self._waits[number]
+            self._factors = {key: known for key, known in self._factors.items() if key[0] != number}
+        for one in waiting.values():
+            shown = min(one.priorities.values()) if len(one.priorities) > 1 and not one.on_hold else one.priority
+            self._note_wait(one.id, now, one.reason, int(shown), one.planned_start)
+            answered = one.seen.answered if one.seen is not None else ()
+            for partition, priced in zip(one.partitions, answered, strict=bool(answered)):
+                factors = tuple(priced.factors.get(name, 0.0) for name in FACTORS)
+                shares = ",".join(f"{name}={share!r}" for name, share in priced.resources.items())
+                total = max(1, int(priced.total) + one.site - one.nice)
+                known = (*factors, shares, one.site)
+                if self._factors.get((one.id, partition.name)) != known:
+                    self._factors[one.id, partition.name] = known
+                    self.factors.append((one.id, now, partition.name, total, *known))
+
+    def _note_wait(self, number: int, now: float, reason: str, priority: int, planned: float | None) -> None:
+        before = self._waits.get(number)
+        if before is not None and before[:2] == (reason, priority):
+            old = before[2]
+            if old is planned or (None not in (old, planned) and abs(old - planned) < 60.0):
+                return
+        self._waits[number] = (reason, priority, planned)
+        self.waits.append((number, now, "PENDING", reason, priority, -1.0 if planned is None else planned))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "PriorityFlags=CALCULATE_RUNNING\n"])
+@given(
+    drawn_jobs, st.lists(st.tuples(st.integers(5, 200), st.sampled_from(NOTED)), max_size=5), st.sampled_from([1, 4])
+)
+@settings(max_examples=25, deadline=None)
+def test_what_is_noted_by_columns_is_what_one_sees_job_by_job(flags, drawn, commands, many):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multifactor, "MANY", many)
+        made = controller_of(drawn, commands, MULTIFACTOR + flags + TRES + "PartitionName=q Nodes=n[1-2]\n")
+        journal, slow = Journal(made), SlowNotes(made)
+
+        def both() -> None:
+            made.changes.all()
+            slow()
+            journal()
+
+        made.run(1500.0, both)
+    tables = journal.tables()
+    waits = list(zip(*(column.tolist() for column in tables["waits.parquet"].values()), strict=True))
+    waits = [(*row[:5], -1.0 if row[5] != row[5] else row[5]) for row in waits if row[2] == "PENDING"]
+    assert sorted(waits) == sorted(slow.waits)
+    factors = list(zip(*(column.tolist() for column in tables["factors.parquet"].values()), strict=True))
+    assert sorted(factors) == sorted(slow.factors)
 
 
 @pytest.mark.parametrize("conf", [MULTIFACTOR, CLASSIC, OBLIVIOUS])
