@@ -25,6 +25,7 @@ from emulator.operator.update import (
     THROTTLE,
     Fields,
     check_fields,
+    cpus_of_tasks,
     fields_of,
     refused_words,
     update_of,
@@ -406,18 +407,22 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     rules = controller.parameters.rules
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and "-" not in value:
         value = f"{value}-{value}"
+    of_cpus = key == "numcpus"
+    of_tasks = of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
         # Only of one CPU a task: a job of larger ones would wait for ever.
         key = "numcpus" if job.options.cpus_per_task in (None, 1) else key
     if key == "numnodes":
         job.least_nodes = 0
-    options = OF_A_JOB[key](job.options, value)
+    options = (cpus_of_tasks if of_tasks else OF_A_JOB[key])(job.options, value)
     if key == "licenses" and job.state is State.RUNNING and not options.licenses_of:
         jobs.change_licenses(job, options, controller)
         return
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:
         jobs.change(job, options, controller)
+    if of_cpus:
+        job.reason = "None"  # until it is looked at again
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:

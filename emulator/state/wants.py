@@ -209,6 +209,8 @@ def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
 
 def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:
     """Tasks of a job that overcommits which must find CPUs of their own all the same; 0 for none."""
+    if options.placed_tasks:
+        return options.placed_tasks
     if not options.overcommit or not rules.OVERCOMMITTED_ARE_PLACED or (options.cpus_per_task is None and not whole):
         return 0
     return options.tasks or nodes * (options.tasks_per_node or 1)

@@ -124,6 +124,10 @@ def _sharing(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in several])
 
 
+def _updated_cpus(_: SlurmConf) -> str:
+    return "scontrol update NumCPUs=N of jobs that wait"
+
+
 def _sizes(conf: SlurmConf) -> str:
     parameters = conf.parameters
     alone = "slurmdbd" not in parameters.text("AccountingStorageType").lower()
@@ -450,6 +454,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,
+    "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
     "NUM_TASKS_ARE_CPUS": _updated_tasks,
     "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,
     "NODES_BEFORE_LICENSES": _licensed,

@@ -462,6 +462,14 @@ class Rules:
         "not named in the release notes; what plugins of job_submit are told shows it",
         *("updates_22",),
     )
+    UPDATED_CPUS_ARE_OF_TASKS: bool = _rule(
+        "24.11",
+        "scontrol update NumCPUs of a job that states its tasks (-n) gives it no more CPUs than these have, and with "
+        "fewer it waits for ever",
+        "it gets so many CPUs",
+        "not named in the release notes",
+        *("fewer_cpus_22", "fewer_cpus_24"),
+    )
     NUM_TASKS_ARE_CPUS: bool = _rule(
         "24.11",
         "scontrol update NumTasks=2 gives a job of one CPU a task two CPUs",

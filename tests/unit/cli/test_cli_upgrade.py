@@ -112,6 +112,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "WHOLE_PLANS_KNOW_SHARING": "",
         "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
         "NUM_NODES_IS_BOTH": "scontrol update NumNodes=N of jobs that wait",
+        "UPDATED_CPUS_ARE_OF_TASKS": "scontrol update NumCPUs=N of jobs that wait",
         "NUM_TASKS_ARE_CPUS": "scontrol update NumTasks=N of jobs that wait",
         "EXITS_ARE_REQUEUED_IF_ALLOWED": "",
         "TASKS_ARE_PLANNED_IN_TURN": "jobs behind arrays of which only so many tasks may run at once (%)",
@@ -174,6 +175,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "PLANS_ARE_NEWS",
         "TASKS_ARE_PLANNED_IN_TURN",
         "NUM_NODES_IS_BOTH",
+        "UPDATED_CPUS_ARE_OF_TASKS",
         "NUM_TASKS_ARE_CPUS",
         "EXITS_ARE_REQUEUED_IF_ALLOWED",
         "NODES_BEFORE_LICENSES",
@@ -195,6 +197,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert {rule.name for rule in all_rules()} - without == {
         "FIRST_NODE_FOR_ONE",
         "NUM_NODES_IS_BOTH",
+        "UPDATED_CPUS_ARE_OF_TASKS",
         "NUM_TASKS_ARE_CPUS",
         "EXCLUSIVE_IS_NOT_SHARED",
         "ROUNDS_ON_SECONDS",
