@@ -125,7 +125,7 @@ class Endings(Part):
         for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
             self.terminate(self.cluster.jobs[job_id], State.TIMEOUT)
         stints = self.stints
-        if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
+        if not self._reached(stints.sweep_due) and not self.reservations.by_name:
             return
         self.sweep_limits()
         self._sweep_reservations()
@@ -157,20 +157,27 @@ class Endings(Part):
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
-            if not job.vacating and not self.reservations.by_name and self.cluster.now < job.run.expires:
+            if not job.vacating and not self.reservations.by_name and not self._reached(job.run.expires):
                 continue
-            graced = job.vacating and self.cluster.now >= job.end_limit
+            graced = job.vacating and self._reached(job.end_limit)
             reserved = self.reservations.of(job)
             over = reserved.end + self.parameters.resv_over_run if reserved is not None else 0.0
             bound = reserved is not None and "FLEX" not in reserved.flags and reserved.end > job.run.start
-            if bound and self.cluster.now >= over:
+            if bound and self._reached(over):
                 self.terminate(job, State.TIMEOUT)
                 continue
             limit = job.run.expires + job.run.suspended(self.cluster.now)
             if graced:
                 self.give_way(job)
-            elif self.cluster.now >= limit + self.cluster.partitions[job.run.partition].over_time_limit:
+            elif self._reached(limit + self.cluster.partitions[job.run.partition].over_time_limit):
                 self.terminate(job, State.TIMEOUT)
+
+    def _reached(self, time: float) -> bool:
+        """Whether a time is reached: Slurm's clock knows whole seconds, in which runs begin and limits end."""
+        cluster = self.cluster
+        if self.ideal or time == math.inf:
+            return cluster.now >= time
+        return cluster.whole(cluster.now) >= cluster.whole(time)
 
     # For others
 
