@@ -198,7 +198,6 @@ class _Pass:
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster
-        stay_alone(job, [partition], cluster)
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
         allowed = self._allowed(job, partition)
@@ -207,6 +206,7 @@ class _Pass:
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
             return
+        stay_alone(job, [partition], cluster)
         found = cluster.select(job, partition, allowed)
         if self._over_limit(job, partition, found):
             return
@@ -261,7 +261,7 @@ class _Pass:
         In which versions one that needs more nodes waits for them, was not recorded.
         """
         own, required = self._controls.reservations.of(job), job.wants[partition.name].required
-        if own is None or "FLEX" in own.flags:
+        if own is None or own.flags & {"ANY_NODES", "FLEX"}:
             return False
         waits = self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS
         named = required is not None and bool((required & ~own.nodes).any())
