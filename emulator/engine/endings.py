@@ -125,11 +125,11 @@ class Endings(Part):
         for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
             self.terminate(self.cluster.jobs[job_id], State.TIMEOUT)
         stints = self.stints
-        if not self._reached(stints.sweep_due) and not self.reservations.by_name:
+        if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
             return
         self.sweep_limits()
         self._sweep_reservations()
-        due = [0.0 if job.vacating else stints.killed_from(job) for job in self.cluster.running.values()]
+        due = [0.0 if job.vacating else stints.swept_from(job) for job in self.cluster.running.values()]
         stints.sweep_due = min(due, default=math.inf)
 
     def reservation_over(self) -> None:
@@ -157,6 +157,9 @@ class Endings(Part):
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
+            if not (job.vacating or self.ideal) and self._is_signalled(job):
+                self._signal(job)
+                continue
             if not job.vacating and not self.reservations.by_name and not self._reached(job.run.expires):
                 continue
             graced = job.vacating and self._reached(job.end_limit)
@@ -171,6 +174,18 @@ class Endings(Part):
                 self.give_way(job)
             elif self._reached(limit + self.cluster.partitions[job.run.partition].over_time_limit):
                 self.terminate(job, State.TIMEOUT)
+
+    def _is_signalled(self, job: Job) -> bool:
+        """Whether a run is sent a signal before its limit that ends it, once."""
+        at_work = job.request.signal_time is not None and job.left < math.inf
+        return at_work and self._reached(self.stints.signalled_from(job))
+
+    def _signal(self, job: Job) -> None:
+        """A signal ends a run by itself, whatever it has left to do."""
+        job.requeue_after, job.left = False, math.inf
+        job.sequence += 1
+        for one in (job, *self._take_along(job)):
+            self.agenda.at(self.cluster.now + self.timing.job_overhead / 2, "over", one.id, State.FAILED)
 
     def _reached(self, time: float) -> bool:
         """Whether a time is reached: Slurm's clock knows whole seconds, in which runs begin and limits end."""
@@ -355,6 +370,8 @@ class Endings(Part):
     def _why(self, job: Job, outcome: State) -> str:
         """The reason that a job shows in the end."""
         shows_code = self.parameters.rules.COMPONENTS_SHOW_THE_CODE
+        if outcome is State.FAILED and not shows_code and job.request.signal_time is not None:
+            return "NonZeroExitCode" if job.request.exit_code else LAUNCH_FAILURE
         if outcome is State.FAILED and not shows_code and is_led(job, self.cluster):
             first = components_of(job, self.cluster)[0]
             if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:

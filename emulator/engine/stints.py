@@ -16,6 +16,9 @@ from emulator.state.job import Job
 from emulator.state.run import State
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 
+SWEEP = 30.0
+"""Seconds between two sweeps over limits."""
+
 
 @dataclass(eq=False)
 class Stints(Part):
@@ -47,7 +50,7 @@ class Stints(Part):
         if cause:
             self.telling.resumed(job, cause)
         killed = self.killed_from(job)
-        self.sweep_due = min(self.sweep_due, killed)
+        self.sweep_due = min(self.sweep_due, self.swept_from(job))
         if job.run.suspensions:
             killed = self.killed_from(job, job.run.suspended(now))
         if self.ideal and now + job.left > killed + HALF_A_MICROSECOND:
@@ -70,6 +73,21 @@ class Stints(Part):
         limit = job.run.expires + suspended + self.cluster.partitions[job.run.partition].over_time_limit
         reserved = self.reservations.of(job)
         return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
+
+    def swept_from(self, job: Job) -> float:
+        """The beginning of the second from which on a sweep ends a run: at its limit, or before by a signal."""
+        assert job.run is not None
+        killed = self.killed_from(job)
+        if job.request.signal_time is not None:
+            killed = min(killed, self.signalled_from(job))
+        return killed if self.ideal or killed == math.inf else self.cluster.second_of(killed)
+
+    def signalled_from(self, job: Job) -> float:
+        """From when on a sweep sends a run the signal that ends it: before its limit, and by a sweep more."""
+        assert job.run is not None
+        assert job.request.signal_time is not None
+        expires = job.run.expires + job.run.suspended(self.cluster.now)
+        return expires - job.request.signal_time - SWEEP
 
     def ends_otherwise(self, job: Job) -> None:
         """A run is not planned to end by its limit alone any more."""
@@ -102,8 +120,9 @@ class Stints(Part):
         self._leave_gang(job, job.run.partition)
 
     def resume(self, job: Job, cause: str) -> None:
-        """A suspended job goes on, on its nodes."""
-        self.take_back(job, by_operator=cause == "operator")
+        """A suspended job goes on, on its nodes; it has them still, where others had its turn."""
+        if job.id in self.cluster.suspended:
+            self.take_back(job, by_operator=cause == "operator")
         self.go_on(job, cause)
         if self.rows.gang is not None:
             self.rows.gang.resumed(job)

@@ -225,9 +225,12 @@ class Job:
 
     @property
     def last_start(self) -> float:
-        """When it must have started to be over by its deadline: with its least limit, or a minute if it states none."""
-        limit = self.limit if self.options.time_limit is not None else 60.0
-        return self.deadline - (self.time_min if self.time_min is not None else limit)
+        """When it must have started to be over by its deadline: with its least limit, or a minute if it has none.
+
+        One that states no limit has its partition's ``DefaultTime`` (recorded).
+        """
+        has_limit = self.options.time_limit is not None or self.partitions[0].default_time is not None
+        return self.deadline - (self.time_min if self.time_min is not None else self.limit if has_limit else 60.0)
 
     def cut_at_deadline(self, now: float) -> None:
         """It starts: one that states no limit, or a least one, gets the whole minutes up to its deadline (K2)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, pairwise
 
 from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
@@ -19,6 +19,11 @@ from emulator.truth.numbers import NAMED
 from emulator.workload.request import JobRequest
 from emulator.workload.scenario import Action, Rejection, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
+
+SIGNAL_TIME = 60
+"""Seconds before the limit at which a signal is sent whose time is not said."""
+KEEPS_RUNNING = frozenset({"CONT", "18", "CHLD", "17", "URG", "23", "WINCH", "28", "STOP", "19", "TSTP", "20"})
+"""Signals that end no process which does nothing about them."""
 
 NOT_GIVEN = (
     "No valid entity in update command",
@@ -128,6 +133,7 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
         user=job.user or DEFAULT_USER,
         exit_code=job.exit_code or 0,
         ignores_term=bool(job.ignores_term),
+        signal_time=_signal_time(job),
         location=str(job.location),
     )
     if work is None:
@@ -142,6 +148,24 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
             "runs or exits; state one for each"
         )
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
+
+
+def _signal_time(job: Submission) -> float | None:
+    """Seconds before its limit at which a signal for the script (``--signal=B:``) ends a recorded job, which sleeps.
+
+    Steps, for which a signal is otherwise, it has none.
+    """
+    words = list(job.arguments or ())
+    stated = [after for word, after in pairwise([*words, ""]) if word == "--signal"]
+    stated += [word.partition("=")[2] for word in words if word.startswith("--signal=")]
+    if not stated:
+        return None
+    flags, colon, signal = stated[-1].rpartition(":")
+    name, _, seconds = signal.partition("@")
+    name = name.upper().removeprefix("SIG")
+    if not colon or "B" not in flags.upper() or name in KEEPS_RUNNING or (job.ignores_term and name in ("TERM", "15")):
+        return None
+    return float(seconds or SIGNAL_TIME)
 
 
 def _passed_over(scenario: Scenario) -> dict[str, int]:

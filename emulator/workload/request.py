@@ -32,6 +32,7 @@ class JobRequest:
         user: for whom.
         exit_code: what its work ends with.
         ignores_term: whether only SIGKILL ends it.
+        signal_time: seconds before its limit at which a signal ends its work (``--signal=B:``); None if none does.
         dies_in: seconds from SIGTERM to its end; None for at once, or ``KillWait`` if it ignores that.
         noticed: the second from which on the scheduler knows of it, if that is later.
         learnt: seconds that plugins are told it has taken, if these are not what it took.
@@ -53,6 +54,7 @@ class JobRequest:
     user: str = ""
     exit_code: int = 0
     ignores_term: bool = False
+    signal_time: float | None = None
     dies_in: float | None = None
     noticed: float = -math.inf
     learnt: float | None = None
