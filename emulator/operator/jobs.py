@@ -70,17 +70,21 @@ def cancel(job: Job, controller: Controller) -> None:
 
 
 def suspend(job: Job, controller: Controller) -> None:
-    """Suspend a running job; its nodes are given away (observation P13), and its priority is 0 till it goes on."""
-    if job.state is not State.RUNNING or job.run is None:
+    """Suspend a running job; its nodes are given away (observation P13), and its priority is 0 till it goes on.
+
+    One that stands still for another, or for its turn, keeps what it has, and has no further turn (recorded).
+    """
+    if job.state is State.RUNNING and job.run is not None:
+        controller.stints.suspend(job, "operator")
+    elif job.state is not State.SUSPENDED:
         raise InputError(f"job {job.id} does not run; only running jobs can be suspended")
     job.suspended_by_operator = True
-    controller.stints.suspend(job, "operator")
     job.priority = 0
 
 
 def resume(job: Job, controller: Controller) -> None:
     """Resume a suspended job, even onto nodes that are in use; a priority of 0 becomes a new one; no pass follows."""
-    if job.id not in controller.cluster.suspended or job.run is None:
+    if job.state is not State.SUSPENDED or job.run is None:
         raise InputError(f"job {job.id} is not suspended")
     job.suspended_by_operator = False
     controller.stints.resume(job, "operator")

@@ -234,7 +234,9 @@ class Gang:
     def resumed(self, job: Job) -> None:
         """An operator lets a job go on: it runs beside others until it is found to fit, which nothing asks for now."""
         assert job.run is not None
-        self._queues[job.run.partition].members.append(Member(job, stopped=True))
+        queue = self._queues[job.run.partition]
+        queue.members = [member for member in queue.members if member.job is not job]
+        queue.members.append(Member(job, stopped=True))
 
     def ended(self, job: Job, partition: str) -> list[Change]:
         """A job has left the machine, or an operator suspends it: who goes on."""
@@ -264,7 +266,7 @@ class Gang:
             member.turn = Turn.NONE
         self._begin_with_shadows(queue)
         for member in queue.members:
-            if self._fits(member.job, queue.active):
+            if not _has_no_turn(member.job) and self._fits(member.job, queue.active):
                 self._add(member.job, queue.active)
                 member.turn = Turn.ACTIVE
         for member in queue.members:
@@ -291,7 +293,7 @@ class Gang:
                 if not member.stopped:
                     self._stop(member, queue)
         for member in queue.members:
-            if member.turn is Turn.NONE and self._fits(member.job, queue.active):
+            if member.turn is Turn.NONE and not _has_no_turn(member.job) and self._fits(member.job, queue.active):
                 self._activate(member, queue, Turn.FILLER)
                 if member.stopped:
                     self._go_on(member)
@@ -340,6 +342,11 @@ class Gang:
             return
         for node, many in _units(job):
             active.counts[node] = min(active.counts.get(node, 0) + many, int(self._cluster.machine.units[node]))
+
+
+def _has_no_turn(job: Job) -> bool:
+    """Whether a job has the priority 0: an operator holds it, or suspended it while it stood still."""
+    return bool(job.held_by) or job.suspended_by_operator
 
 
 def _units(job: Job) -> Iterator[tuple[int, int]]:
