@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from itertools import takewhile
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -76,11 +77,7 @@ class Future:
         return self._ends
 
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
-        """(time, what is free then) now, and window by window as runs end; no time is before ``begin``.
-
-        Slurm's select plugin, which seeks this, does not know from when on the nodes are there: a job gets those that
-        are free first, and has them later (recorded on 22.05).
-        """
+        """(time, what is free then) now, and window by window as runs end; no time is before ``begin``."""
         known, index = self._known, 0
         while True:
             if index == len(known):
@@ -111,15 +108,20 @@ class Future:
                 index += 1
             yield max(self._ends[index - 1], now), self._released.added(base, index)
 
-    def of_nodes(self, begin: float, later: float, nodes: Mask) -> Iterator[tuple[float, Free]]:
+    def of_nodes(self, begin: float, later: float, nodes: Mask, by_tries: bool = True) -> Iterator[tuple[float, Free]]:
         """The same from ``begin`` on for some nodes: runs without any are passed over, and none counts that ends later.
 
         A window is over when the run behind one that counts ends beyond it; so the one that counts next behind some
         that were passed over is in it, too. In 24.11 a run that ends at ``begin`` is there still.
+
+        Not ``by_tries``, windows begin with the first of all runs: in 22.05 Slurm's select plugin, which seeks this,
+        does not know from when on the nodes are there. A job gets those that are free first, and has them later
+        (recorded).
         """
         ends, many = self._ends, len(self._ends)
         ended = bisect_right if self._cluster.parameters.rules.ENDS_OF_OWN_NODES else bisect_left
-        index = ended(ends, begin) if begin > self._cluster.now else 0
+        index = ended(ends, begin) if begin > self._cluster.now and by_tries else 0
+        later = later if by_tries else inf
         yield begin, self._free_after(index, 0)
         if self._spare.count:
             yield begin, self._free_after(index, self._spare.count)

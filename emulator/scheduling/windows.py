@@ -471,7 +471,7 @@ class Windows(WindowPlan):
         while begin < math.inf:
             later = self._following(job, partition, begin, limit, bounds)
             usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
-            ends = future.of_nodes(begin, later, usable & chosen) if self._by_tries else future.from_(begin)
+            ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
             found = self._will_run(job, partition, later, usable, ends)
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)

@@ -89,12 +89,10 @@ cdef void _give(Request request, long long upto, Work work, bint live) except *
     room=cython.longlong[::1], first=cython.longlong, node=cython.longlong, there=cython.longlong)
 cdef void _put(Request request, long long run, long long[::1] rooms, Work work, bint live) noexcept
 cdef void _recount(Code code, Counts counts, long long cpus, long long there) noexcept
-@cython.locals(upto=cython.longlong, many=cython.longlong, ends="const double[::1]")
-cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(
-    ends="const double[::1]", run=cython.longlong, many=cython.longlong, first=double, found=cython.longlong,
-    last=cython.longlong, time=double)
-cdef long long _behind(Request request, Work work, double later) except -1
+    by_tries=bint, ends="const double[::1]", run=cython.longlong, until=double, many=cython.longlong, first=double,
+    found=cython.longlong, last=cython.longlong, time=double)
+cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(ends="const double[::1]", last=cython.longlong, until=double)
 cdef (long long, long long, double) _window(
     Request request, Work work, long long run, double first, double later) except *

@@ -58,8 +58,8 @@ class Terms:
         own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
-        by_tries: how windows of runs begin: 0 with the first run of all; 1, 2 with the first that ends behind the time
-            that is tried and has nodes that the job could use; one that ends at that time is there still in 1.
+        by_tries: how windows of runs begin: with the first that has nodes that the job could use, of all in 0, of those
+            that end behind the time that is tried in 1 and 2; one that ends at that time is there still in 1.
     """
 
     now: float
@@ -487,43 +487,23 @@ def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
 
 
 def _within(request: Request, work: Work, later: float) -> int:
-    """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
-    if request.terms.by_tries:
-        return _behind(request, work, later)
-    if work.failed < 0 and work.tried > request.terms.now:
-        # The select plugin does not know of that time: it begins now.
-        _give(request, 0, work, True)
-    ends, found = request.outlook.runs.ends, _fit(request, work)
-    many = len(ends)
-    if found == 0 and work.failed < 0:
-        work.failed = 0
-    while found == 0 and work.runs < many:
-        until, upto = _window_end(ends[0], ends[work.runs]), work.runs
-        while upto < many and ends[upto] <= until:
-            upto += 1
-        time = max(ends[upto - 1], work.tried)
-        if time >= later:
-            return 0
-        _give(request, upto, work, True)
-        work.time = time
-        found = _fit(request, work)
-    return found
-
-
-def _behind(request: Request, work: Work, later: float) -> int:
-    """The same where windows begin behind the time that is tried.
+    """On how many nodes the job fits before ``later``, as runs end; 0 if it does not.
 
     Runs without nodes that the job could use are passed over. A window is over when the run behind one that counts
     ends beyond it; so the one that counts next behind some that were passed over is in it, too.
     """
-    ends, run = request.outlook.runs.ends, work.gone
+    by_tries = request.terms.by_tries > 0
+    if not by_tries and work.failed < 0 and work.tried > request.terms.now:
+        # The select plugin does not know of that time: it begins now.
+        _give(request, 0, work, True)
+    ends, run, until = request.outlook.runs.ends, work.gone if by_tries else 0, later if by_tries else inf
     many, first, found = len(ends), -inf, 0
     if work.failed < 0:
         found = _fit(request, work)
         if found == 0:
             work.failed = run
     while found == 0 and run < many:
-        last, run, first = _window(request, work, run, first, later)
+        last, run, first = _window(request, work, run, first, until)
         if last < 0:
             return 0
         time = max(ends[last], work.tried)

@@ -402,9 +402,8 @@ class Rules:
     WINDOWS_BEHIND_TRIES: bool = _rule(
         "24.11",
         "as backfill seeks a start from a time on, windows in which ends of runs are taken together begin behind that "
-        "time, and runs without a node that the job could use are passed over: the run behind those is taken, whenever "
-        "it ends",
-        "they begin with the end of the first run of all",
+        "time",
+        "they begin with the end of the first run of all that has a node which the job could use",
         "not named in the release notes; the controller's log shows the plans, and Slurm's sources of 24.11 have it",
         *("windows_behind_tries_24", "windows_behind_tries_26"),
     )
