@@ -28,6 +28,8 @@ from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
+SOON = 500.0
+"""Seconds after which Slurm plans a job that a limit keeps from starting, where nothing else says when."""
 MINUTE = 60.0
 """Seconds; limits are whole minutes."""
 
@@ -271,14 +273,35 @@ class Windows(WindowPlan):
         job, partition = entry._pair
         self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
-        self._sought = not self._at_limit(job) and (planned or self._cluster.licenses_free(job))
+        stops = self._cluster.accounting is not None and self._cluster.accounting.stops
+        self._sought = (stops or not self._at_limit(job)) and (planned or self._cluster.licenses_free(job))
         if not self._sought:
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
-        if found is None or self._over_limit(job, partition, found[1], planned=found[0] > self._cluster.now):
+        if stops:
+            found = found and self._in_spite_of_limits(job, partition, limit, *found)
+        elif found is not None and self._over_limit(job, partition, found[1], planned=found[0] > self._cluster.now):
             return None
-        return self._as_hole(entry, *found)
+        return None if found is None else self._as_hole(entry, *found)
+
+    def _in_spite_of_limits(
+        self, job: Job, partition: Partition, limit: float, start: float, allocation: Allocation
+    ) -> tuple[float, Allocation] | None:
+        """What is kept for a job with ``assoc_limit_stop``, whatever limits say: if it cannot start now, a later start.
+
+        Slurm takes for it the next time at which a node is kept no longer, else one soon (recorded).
+        """
+        now = self._cluster.now
+        if start > now or not (self._at_limit(job) or self._over_limit(job, partition, allocation)):
+            return start, allocation
+        usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)
+        opens = self._openings(usable, now, limit, sorted(self.slots.bounds))
+        later = self._following(job, partition, now, limit, opens)
+        later = later if later < math.inf else now + SOON
+        clash = self.slots.first_end(later, self._step(later + limit), allocation.nodes)
+        self._open = None
+        return (later, allocation) if clash is None else self._hole_from(job, partition, limit, clash)
 
     def not_before(self, entry: Entry, time: float) -> Hole | None:
         """The first hole that begins then or later; its job shows from now on that it waits for resources."""
