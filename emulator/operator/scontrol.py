@@ -29,6 +29,7 @@ from emulator.operator.update import (
     fields_of,
     refused_words,
     update_of,
+    with_tasks,
 )
 from emulator.scheduling.het_jobs import NOT_ONE
 from emulator.scheduling.job_mgr import TIME_MIN_INVALID
@@ -335,7 +336,7 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
                 do(job)
                 continue
             try:
-                for key, value in left.items():
+                for key, value in with_tasks(job.options, left).items():
                     _update_job(job, key, value, controller)
             finally:
                 _work_out_again(job, controller)

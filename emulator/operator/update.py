@@ -27,6 +27,23 @@ def _as(option: str) -> Change:
     return lambda options, value: with_option(options, option, value)
 
 
+def _named(options: BatchOptions, value: str) -> BatchOptions:
+    """Other nodes that it must have; any where the value is empty."""
+    return with_option(options, "nodelist", value) if value else replace(options, node_list=())
+
+
+def with_tasks(options: BatchOptions, fields: Fields) -> Fields:
+    """The fields of a command that states nodes: CPUs that it states are as many as the job's tasks want, at least.
+
+    Source: what 22.05 made of NumNodes=1 NumCPUs=8 of a job of 16 tasks.
+    """
+    if not {"numnodes", "numcpus"} <= fields.keys():
+        return fields
+    fewest = with_option(options, "nodes", fields["numnodes"]).min_nodes or 1
+    cpus = max(options.tasks or 0, fewest) * (options.cpus_per_task or 1)
+    return {**fields, "numcpus": str(max(int(fields["numcpus"]), cpus))}
+
+
 def _nodes(options: BatchOptions, value: str) -> BatchOptions:
     """Other bounds on nodes, of which the fewest are wanted (recorded); one number is the least, and the most stays.
 
@@ -87,7 +104,7 @@ OF_A_JOB: dict[str, Change] = {
     "numcpus": _cpus,
     "numtasks": _tasks,
     "features": lambda options, value: replace(options, constraint=value),
-    "reqnodelist": _as("nodelist"),
+    "reqnodelist": _named,
     "excnodelist": _as("exclude"),
     "minmemorynode": _as("mem"),
     "minmemorycpu": _as("mem-per-cpu"),
