@@ -183,7 +183,9 @@ class ClusterRun:
         if not conf.nodes:
             raise ConfigurationError(f"{conf.source}: there is no NodeName line, so there is no machine; add one")
         self.config = config.on_cluster()
-        conf = conf if config.slurm_version is None else conf.under(config.slurm_version)
+        conf, told = conf if config.slurm_version is None else conf.under(config.slurm_version), len(conf.notices)
+        for notice in conf.notices[told:]:
+            logging.getLogger(__name__).warning("%s", notice)
         self._submissions = submissions
         self._accounts, self._actions, self._timing = accounts, actions, timing
         self._file = conf

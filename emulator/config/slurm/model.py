@@ -12,7 +12,7 @@ from functools import cached_property
 
 from emulator.config.slurm.location import Notice
 from emulator.config.slurm.settings import Setting, Settings
-from emulator.config.slurm.versions import NEWEST, Rules, defaults_of, emulated_version, rules_of
+from emulator.config.slurm.versions import NEWEST, Rules, defaults_of, emulated_version, rules_of, unknown_to
 
 TOPOLOGY_YAML = "25.05"
 """From this version on Slurm reads ``topology.yaml``, and prefers it to ``topology.conf``."""
@@ -298,6 +298,16 @@ class Power:
     interval: float
 
 
+def _written(setting: Setting) -> str:
+    """The key of a setting as it is written; of an option ``PARAMETER.option``."""
+    return f"{setting.part_of}.{setting.word.name}" if setting.part_of else setting.word.name
+
+
+def _is_unknown(setting: Setting, version: str) -> bool:
+    """Whether a version does not know a key or an option yet."""
+    return not unknown_to(version).isdisjoint((_written(setting), setting.part_of))
+
+
 @dataclass(frozen=True)
 class SlurmConf:
     """A configuration.
@@ -340,7 +350,14 @@ class SlurmConf:
             ConfigurationError: it is not emulated.
         """
         version = emulated_version(version)
-        return replace(self, version=version, parameters=with_defaults(self.parameters, version))
+        known = {name: one for name, one in self.parameters.stated.items() if not _is_unknown(one, version)}
+        notices = [
+            Notice(one.location, f"{_written(one)}: Slurm {version} does not know it: it has no effect")
+            for one in self.parameters.stated.values()
+            if _is_unknown(one, version)
+        ]
+        parameters = with_defaults(replace(self.parameters, stated=known), version)
+        return replace(self, version=version, parameters=parameters, notices=(*self.notices, *notices))
 
     @property
     def rules(self) -> Rules:

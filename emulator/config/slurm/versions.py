@@ -648,7 +648,7 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
     KeyChange("SelectType", "23.11", "removed", "select/cons_res: say select/cons_tres", value="SELECT/CONS_RES"),
     KeyChange("AllowAccounts", "23.02", "meaning", "accounts below those that are named are meant, too"),
     KeyChange("DenyAccounts", "23.02", "meaning", "accounts below those that are named are meant, too"),
-    *_new("23.02", "MaxBatchRequeue", "MaxCPUsPerSocket", "PowerDownOnIdle", "PreemptParameters.reclaim_licenses"),
+    *_new("23.02", "MaxBatchRequeue", "MaxCPUsPerSocket", "PowerDownOnIdle", "PreemptParameters"),
     *_options("23.02", "defer_batch"),
     *_options("23.11", "extra_constraints", "time_min_as_soft_limit", "max_submit_line_size"),
     *_new("24.05", "ExclusiveTopo"),
@@ -680,6 +680,13 @@ RELEASES = tuple(sorted({*VERSIONS, *(change.since for change in KEY_CHANGES)}))
 def defaults_of(version: str) -> Mapping[str, str]:
     """Defaults of a version that are not those of the newest."""
     return {one.key: one.was for one in KEY_CHANGES if one.kind == "default" and one.since > version}
+
+
+@cache
+def unknown_to(version: str) -> frozenset[str]:
+    """Keys that a version does not know yet, and options as ``PARAMETER.option``."""
+    new = (one for one in KEY_CHANGES if one.kind == "new" and not (one.value or one.line))
+    return frozenset(one.key for one in new if one.since > version)
 
 
 def emulated_version(text: str) -> str:
