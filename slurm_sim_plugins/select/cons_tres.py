@@ -362,7 +362,10 @@ def _units(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) ->
         alone = -(-(-(-cpus // want.cpus_per_task) * cores) // machine.cores[taken])
         units = np.where(cores > 1, alone, units)
     if want.cpus_per_task == 1 and not want.fills_sockets:
-        sockets = np.minimum(-(-cpus // core_threads(want, machine)[taken]), free.units[taken])
+        # Where so many tasks of a socket are stated, they fill it before another one is used.
+        stated = want.socket_tasks or (0 if want.per_socket == FAR else want.per_socket)
+        of_socket = np.maximum(core_threads(want, machine)[taken], stated)
+        sockets = np.minimum(-(-cpus // of_socket), free.units[taken])
         units = np.where(machine.cores[taken] > 1, np.maximum(units, sockets), units)
     return units
 
