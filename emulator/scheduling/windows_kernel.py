@@ -352,7 +352,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     """Take notice of slots that were added since.
 
     What did not fit before them does not fit now, if the request is steady. So the search goes
-    on where it was, or at the first time before that at which a slot now begins or ends.
+    on where it was; windows of runs may end at other times now.
     """
     if (work.time > work.tried or work.failed >= 0) and not request.code.steady:
         _set_up(request, slots, work, work.tried)
@@ -360,11 +360,6 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     for slot in range(work.known, slots.sizes[COUNT]):
         _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
-    # Where windows begin behind the time that is tried, one ends now with what is tried next.
-    later = inf if request.terms.by_tries else _next(request, slots, work.tried)
-    if later <= work.time:
-        _give(request, min(work.runs, _gone(request, later)), work, True)
-        _move(request, slots, work, later)
 
 
 def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:

@@ -78,6 +78,7 @@ def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
+@example(19228, "22.05")  # Windows of runs end elsewhere once a slot keeps nodes of the first.
 @given(st.integers(0, 2**32), st.sampled_from(["22.05", "24.11"]))
 @example(19, "22.05")
 @example(19, "24.11")
