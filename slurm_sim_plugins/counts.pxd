@@ -23,6 +23,8 @@ cdef class Counts:
     cpdef double until(self, double time)
     cpdef long long free_at(self, double time) except? -1
 
+@cython.no_gc
+@cython.freelist(8)
 cdef class Fitting:
     cdef public Counts _counts
     cdef public list _jobs

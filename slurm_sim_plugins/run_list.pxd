@@ -10,6 +10,8 @@ cpdef first_fit(long long processors, long long free, list runs, double now)
 cpdef long long free_by(double time, long long free, list runs) except? -1
 @cython.locals(job=JobFields, found=list)
 cpdef list fitting(list jobs, long long free)
+@cython.locals(place=cython.Py_ssize_t)
+cpdef void drop(list jobs, job) except *
 @cython.locals(first=cython.Py_ssize_t, beyond=cython.Py_ssize_t, middle=cython.Py_ssize_t, entry=tuple, other=double,
-    number=cython.longlong)
+    number=cython.longlong, earlier=bint)
 cpdef Py_ssize_t place_of(list runs, double end, long long sequence) except -1

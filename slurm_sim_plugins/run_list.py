@@ -54,14 +54,27 @@ def fitting(jobs: list[Any], free: int) -> list[Any]:
     return found
 
 
+def drop(jobs: list[Any], job: Any) -> None:
+    """Take a job out of some, if it is there."""
+    for place in range(len(jobs)):
+        if jobs[place] is job:
+            del jobs[place]
+            return
+
+
 def place_of(runs: Runs, end: float, sequence: int) -> int:
     """Where a run stands, or would stand, among others."""
     first, beyond = 0, len(runs)
     while first < beyond:
         middle = (first + beyond) // 2
         entry = runs[middle]
-        other, number = entry[0], entry[1]
-        if other < end or (other == end and number < sequence):
+        other = entry[0]
+        if other == end:
+            number = entry[1]
+            earlier = number < sequence
+        else:
+            earlier = other < end
+        if earlier:
             first = middle + 1
         else:
             beyond = middle

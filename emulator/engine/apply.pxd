@@ -1,18 +1,19 @@
 # C types of apply.py.
 cimport cython
+cimport emulator.state.job_marks as job_marks
 cimport libc.math as np
 from emulator.accounting.headwatch cimport HeadWatch
 from emulator.engine.event_heap cimport EventHeap
 from emulator.scheduling.queue cimport JobQueue
 from slurm_sim_plugins.counts cimport Counts
 from slurm_sim_plugins.job_fields cimport JobFields
-from slurm_sim_plugins.run_list cimport place_of
+from slurm_sim_plugins.run_list cimport drop, place_of
 
 cdef long long LAST
 
 cdef class Apply:
     cdef public long long now, free, _sequence
-    cdef public bint changed, hopeful
+    cdef public bint changed, hopeful, _hands_over
     cdef public HeadWatch watch
     cdef public JobQueue _queue
     cdef public Counts _cluster_state

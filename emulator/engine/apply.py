@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import emulator.state.job_marks as job_marks
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.notifier import Notifier
 from emulator.engine.event_heap import EventHeap
@@ -29,7 +30,7 @@ from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED,
 from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.run_list import place_of
+from slurm_sim_plugins.run_list import drop, place_of
 from slurm_sim_plugins.views import ClusterState
 
 _set = object.__setattr__
@@ -66,8 +67,8 @@ class Apply:
     """
 
     __slots__ = (
-        *("_backfilled", "_cluster_state", "_duration", "_end", "_end_notifier", "_ends_by", "_handover", "_heap"),
-        *("_learnt", "_livelock"),
+        *("_backfilled", "_cluster_state", "_duration", "_end", "_end_notifier", "_ends_by", "_handover"),
+        *("_hands_over", "_heap", "_learnt", "_livelock"),
         *("_notifier", "_overdue", "_plans", "_progress", "_queue", "_sequence", "_start", "_start_notifier"),
         *("_submit_notifier", "_table", "changed", "facts", "free", "hopeful", "now", "renumber", "runs", "state"),
         *("useful", "watch"),
@@ -99,6 +100,7 @@ class Apply:
         self._duration = progress.duration
         self._ends_by = progress.ends_by
         self._overdue = overdue
+        self._hands_over = progress.overhead
         self._handover = Handover()
         self._plans: dict[int, tuple[float, float, float]] = {}
         self._heap = heap
@@ -175,13 +177,13 @@ class Apply:
         index, arrived = job.index, self._cluster_state._arrived
         self.state[index] = RUNNING
         was_head = self._queue.remove(job)
-        if arrived and job in arrived:
-            arrived.remove(job)
+        if arrived:
+            drop(arrived, job)
         told = self._occupy(job, where)
         self._start[index] = self.now
         if not was_head:
             self._backfilled[index] = True
-            _set(job, "backfilled", True)
+            job_marks.mark_backfilled(job, True)
         else:
             self.watch.head_started(job, self.now)
         if self._start_notifier is not None:
@@ -190,7 +192,7 @@ class Apply:
     def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
         """Begin a run; returns its entry, and the location that the event log writes."""
         delay = 0
-        if self._handover.pending:
+        if self._hands_over and self._handover.pending:
             delay = self._handover.take(job.index, job.processors, self.free - job.processors, self.now)
         return (self._begin(job, job.processors, delay),)
 
@@ -240,7 +242,7 @@ class Apply:
         table.past_runs.append((index, start, self.now, table.backfilled[index], kept))
         table.backfilled[index] = False
         _set(job, "requeues", job.requeues + 1)
-        _set(job, "backfilled", False)
+        job_marks.mark_backfilled(job, False)
         if self._progress.overhead:
             self._plan_next_run(job)
         if self.renumber is not None:
@@ -284,8 +286,7 @@ class Apply:
         self.state[job.index] = CANCELLED
         if self._queue.remove(job):
             self.changed = True
-        if job in self._cluster_state._arrived:
-            self._cluster_state._arrived.remove(job)
+        drop(self._cluster_state._arrived, job)
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:
         """A waiting job is planned to start at ``time``; kept unless the last one has run out."""

@@ -1,6 +1,7 @@
 # C types of event_heap.py.
 cimport cython
 
+@cython.final
 @cython.freelist(256)
 cdef class Due:
     cdef public long long instant, kind, sequence, index

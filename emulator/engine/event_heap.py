@@ -39,7 +39,8 @@ class EventHeap:
 
     def next_instant(self) -> int:
         """When something is due next."""
-        return self._heap[0].instant
+        due = self._heap[0]
+        return due.instant
 
     def push(self, instant: int, kind: int, sequence: int, index: int) -> None:
         """Note what is due, as the attributes of :class:`Due`."""

@@ -20,9 +20,11 @@ cdef class Loop:
     cdef public Py_ssize_t _first
 
     @cython.locals(
-        heap=EventHeap, apply=Apply, cluster_state=Counts, runs=list, admission=Admission, scheduling_pass=SchedulingPass,
-        always=bint, now=cython.longlong, ends=cython.longlong, happened=bint, due=Due, kind=cython.longlong,
-        index=cython.longlong, beyond=cython.Py_ssize_t, entry=tuple)
+        heap=EventHeap, apply=Apply, cluster_state=Counts, admission=Admission, scheduling_pass=SchedulingPass,
+        always=bint, now=cython.longlong, submitted=cython.longlong, ends=cython.longlong, happened=bint, due=Due,
+        kind=cython.longlong, index=cython.Py_ssize_t, beyond=cython.Py_ssize_t)
     cdef Py_ssize_t _batches(self, Py_ssize_t first, list submits, long long until) except -1
     @cython.locals(apply=Apply, now=cython.longlong, due=list, event=Due, entry=tuple)
     cdef Py_ssize_t _one_by_one(self, Py_ssize_t first, list submits, long long until) except -1
+    @cython.locals(entry=tuple, sequence=cython.longlong)
+    cdef bint _is_current(self, Due due) except -1

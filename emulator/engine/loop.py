@@ -97,11 +97,11 @@ class Loop:
 
     def _batches(self, first: int, submits: list[int], until: int) -> int:  # noqa: C901 - every call would cost
         """Handle all instants before ``until``; returns the first job that is not yet submitted."""
-        heap, apply, cluster_state, runs = self._heap, self._apply, self._cluster_state, self._runs
+        heap, apply, cluster_state = self._heap, self._apply, self._cluster_state
         admission, scheduling_pass = self._admission, self._pass
         always = scheduling_pass.always
         while True:
-            now = submits[first]
+            now = submitted = submits[first]
             ends = heap.next_instant()
             if ends < now:
                 now = ends
@@ -115,17 +115,18 @@ class Loop:
                 kind, index = due.kind, due.index
                 if kind == WAKE:
                     happened = True
-                elif (entry := runs[index]) is not None and entry[1] == due.sequence:
+                elif self._is_current(due):
                     apply.end(index, kind)
                     happened = True
                 elif kind == RETURN:
                     apply.returned(index)
                     happened = True
                 ends = heap.next_instant()
-            if submits[first] == now:
-                beyond = first + 1
-                while submits[beyond] == now:
+            if submitted == now:
+                beyond = first
+                while submitted == now:
                     beyond += 1
+                    submitted = submits[beyond]
                 admission.submit(first, beyond)
                 first = beyond
                 happened = True
@@ -162,20 +163,28 @@ class Loop:
 
     def _due(self, now: int) -> list[Due]:
         """Events of this instant in the order of starting; a wake-up, one for all that were asked for, is last."""
-        heap, runs = self._heap, self._apply.runs
+        heap = self._heap
         due: list[Due] = []
         woken: Due | None = None
         while heap.next_instant() == now:
             event = heap.pop()
             if event.kind == WAKE:
                 woken = event
-            elif event.kind == RETURN or ((entry := runs[event.index]) is not None and entry[1] == event.sequence):
+            elif event.kind == RETURN or self._is_current(event):
                 due.append(event)
         if len(due) > 1:
             due.sort(key=attrgetter("sequence"))
         if woken is not None:
             due.append(woken)
         return due
+
+    def _is_current(self, due: Due) -> bool:
+        """Whether an end is that of the current run of its job."""
+        entry = self._runs[due.index]
+        if entry is None:
+            return False
+        sequence = entry[1]
+        return sequence == due.sequence
 
     def _ends_at_limit(self, event: Due) -> bool:
         if event.kind in (WAKE, RETURN):

@@ -11,5 +11,6 @@ cdef class Admission:
     cdef public dict _refused
     cdef public bint _plain
 
-    @cython.locals(jobs=list, total=cython.longlong, apply=Apply, job=JobFields)
+    @cython.locals(jobs=list, index=cython.Py_ssize_t)
     cpdef submit(self, Py_ssize_t first, Py_ssize_t beyond)
+    cdef _take_in(self, JobFields job)

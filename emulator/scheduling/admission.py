@@ -73,17 +73,24 @@ class Admission:
 
     def submit(self, first: int, beyond: int) -> None:
         """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
+        if self._plain and self._chain is None:
+            for index in range(first, beyond):
+                self._take_in(self._jobs[index])
+            return
         jobs = self._jobs[first:beyond]
         if self._chain is not None:
             jobs = [job for job in jobs if self._goes_in(job, self._chain)]
         if not self._plain:
             self._ask_plugins(jobs)
-        total, apply = self._total, self._apply
         for job in jobs:
-            if job.processors <= total:
-                apply.submit(job)
-            else:
-                apply.reject(job, f"needs {job.processors} processors, the machine has {total}")
+            self._take_in(job)
+
+    def _take_in(self, job: Job) -> None:
+        """Queue a job, unless the machine is too small for it."""
+        if job.processors <= self._total:
+            self._apply.submit(job)
+        else:
+            self._apply.reject(job, f"needs {job.processors} processors, the machine has {self._total}")
 
     def _goes_in(self, job: Job, chain: SubmitChain) -> bool:
         """Whether no job_submit plugin refuses a job; its limit is what they make of it."""

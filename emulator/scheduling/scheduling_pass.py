@@ -47,20 +47,9 @@ class SchedulingPass:
     """
 
     __slots__ = (
-        *("_apply", "_backfill_view", "_behind", "_cycle", "_every_pass", "_facts", "_fruitless", "_hooks"),
-        *(
-            "_main_loop",
-            "_may_overrun",
-            "_observed",
-            "_patience",
-            "_patient_with",
-            "_pending_view",
-            "_renew",
-            "_room",
-            "_schedule",
-            "_state",
-        ),
-        *("_validate", "_view", "always", "before"),
+        *("_apply", "_backfill_view", "_behind", "_cycle", "_decisions", "_every_pass", "_facts", "_fruitless"),
+        *("_hooks", "_main_loop", "_may_overrun", "_observed", "_patience", "_patient_with", "_pending_view", "_renew"),
+        *("_room", "_schedule", "_sendable", "_state", "_validate", "_view", "always", "before"),
     )
 
     def __init__(
@@ -93,6 +82,8 @@ class SchedulingPass:
             hooks.schedule if hooks.schedule is not None and plain else self._checked_schedule
         )
         self._cycle = hooks.backfill
+        self._decisions: Any = None
+        self._sendable: type = GeneratorType
         self._observed = hooks.pass_done is not None
         self._patient_with: object = None
         self._patience = PATIENCE + 2 * len(apply.state)
@@ -125,7 +116,7 @@ class SchedulingPass:
 
         now = view.now
         try:
-            self._validate.decisions = decisions = self._schedule(view)
+            self._decisions = decisions = self._schedule(view)
             for decision in decisions:
                 if type(decision) is not Start:
                     self._carry_out(decision)
@@ -136,6 +127,7 @@ class SchedulingPass:
                     continue
                 job = start.job
                 if type(job) is not Job or not self._may_start(job):
+                    self._validate.decisions = decisions
                     self._validate.start(start, apply.free)
                 apply.start(job, start.reason)
             if self._cycle is not None and view.head is not None:
@@ -156,12 +148,16 @@ class SchedulingPass:
 
     def _may_start(self, job: Job) -> bool:
         """What Validator.start checks, without the call: starts are the many."""
-        return job._facts is self._facts and self._state[job.index] == PENDING and job.processors <= self._apply.free
+        return self._waits(job) and job.processors <= self._apply.free
+
+    def _waits(self, job: Job) -> bool:
+        """Whether it is a job of this simulation that waits."""
+        return job._facts is self._facts and self._state[job.index] == PENDING
 
     def _backfill(self, hook: Callable[[SchedulingView], Any]) -> None:
         """Make a cycle of the scheduler's backfill."""
         self._validate.hook = "backfill"
-        self._validate.decisions = decisions = self._checked(hook)
+        self._decisions = decisions = self._checked(hook)
         for decision in decisions:
             self._carry_out(decision)
         self._view._plan = None
@@ -200,6 +196,7 @@ class SchedulingPass:
     def _refuse_writes(self, now: float) -> None:
         """Name a scheduler that wrote to its view, instead of what came of it."""
         view = self._view
+        self._validate.decisions = self._decisions
         if view.free != self._apply.free or view.now != now or view.head is not next(iter(view._waiting), None):
             view.now = now
             self._validate.view_changed()
@@ -212,8 +209,9 @@ class SchedulingPass:
         decisions = hook(self._view)
         if decisions is None:
             return ()
-        if type(decisions) is not GeneratorType:
+        if type(decisions) is not self._sendable:
             self._validate.generator(decisions)
+            self._sendable = type(decisions)
         return decisions  # type: ignore[no-any-return]
 
     def _carry_out(self, decision: Decision) -> None:
@@ -222,24 +220,24 @@ class SchedulingPass:
         Only a request for room is answered; what the generator yields in return is the
         next decision.
         """
+        self._validate.decisions = decisions = self._decisions
         try:
             while (answer := self._check_and_apply(decision)) is not None:
-                decision = self._validate.decisions.send(answer)
+                decision = decisions.send(answer)
         except StopIteration:
             return
 
     def _check_and_apply(self, decision: Decision) -> bool | None:
         validate, apply = self._validate, self._apply
-        if validate.decisions is not self._patient_with:
-            self._patient_with, self._fruitless = validate.decisions, 0
+        if self._decisions is not self._patient_with:
+            self._patient_with, self._fruitless = self._decisions, 0
         self._fruitless += 1
         if self._fruitless > self._patience:
             validate.no_progress(self._fruitless)
         if isinstance(decision, Start):
             apply.start(validate.start(decision, apply.free), decision.reason)
         elif type(decision) is Reserve:
-            for one in decision.parts():
-                apply.reserve(validate.reserve(one), one.time, one.reason)
+            self._reserve(decision.job, decision.time, decision.reason, decision)
         elif type(decision) is MakeRoom:
             job = validate.make_room(decision)
             # At a place of a plan runs leave by themselves, since processors are only counted.
@@ -254,6 +252,14 @@ class SchedulingPass:
         else:
             validate.unknown(decision)
         return None
+
+    def _reserve(self, job: Any, time: Any, reason: str, decision: Reserve) -> None:
+        """Note a reservation; of one job without the calls of Validator.reserve."""
+        if type(job) is Job and type(time) is float and time >= self._view.now and self._waits(job):
+            self._apply.reserve(job, time, reason)
+            return
+        for one in decision.parts():
+            self._apply.reserve(self._validate.reserve(one), one.time, one.reason)
 
     def _move(self, decision: Move) -> None:
         """Refused, where there are no tiers."""
