@@ -51,7 +51,9 @@ class Easy:
         if head is None:
             return
 
-        shadow_time, extra = self._reservation(view, head)
+        shadow_time, extra = view.earliest_start(head)
+        if self._kept != "recompute":
+            shadow_time, extra = self._never_earlier(view, head, shadow_time)
         if view.changed and self._reserved != (head, shadow_time):
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
@@ -65,11 +67,14 @@ class Easy:
                 extra -= job.processors
                 yield Start(job)
 
-    def _reservation(self, view: SchedulingView, head: Job) -> tuple[float, int]:
-        """When the head is to start, and the extra processors then."""
-        shadow_time, extra = view.earliest_start(head)
-        if self._kept == "recompute":
-            return shadow_time, extra
+    def _never_earlier(self, view: SchedulingView, head: Job, shadow_time: float) -> tuple[float, int]:
+        """When the head is to start that would fit at a time, but was promised another; and the extra processors then.
+
+        Args:
+            view: the cluster.
+            head: the job.
+            shadow_time: when it would fit first, in seconds.
+        """
         if self._promised is None or self._promised[0] is not head:
             self._promised = (head, shadow_time)
         shadow_time = max(shadow_time, self._promised[1])
