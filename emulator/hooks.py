@@ -181,7 +181,10 @@ class Hooks:
 def line_of(generator: Any) -> str | None:
     """``file:line`` where a generator stands, or the one whose decisions it hands on; None when it is over."""
     frame = getattr(generator, "gi_frame", None)
-    inner = None if frame is None else frame.f_locals.get("decisions", generator.gi_yieldfrom)
+    if frame is None:
+        inner = getattr(generator, "decisions", None)
+    else:
+        inner = frame.f_locals.get("decisions", generator.gi_yieldfrom)
     if inspect.isgenerator(inner) and inner.gi_frame is not None:
         return line_of(inner)
     if frame is None:

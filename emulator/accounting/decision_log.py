@@ -14,9 +14,11 @@ from emulator.state.instants import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.views import ClusterState
+from slurm_sim_plugins.views import ClusterState, SchedulingView
 
 _ORDER = attrgetter("_order")
+OVER = object()
+"""Stands for the next decision of a scheduler that makes no more."""
 MOST_NAMED = 50
 """Of candidates so many are named, the first ones."""
 
@@ -45,30 +47,42 @@ class DecisionLog:
         plugins: name of the plugin that answers a hook.
     """
 
-    __slots__ = ("_by", "_cluster_state", "_instant", "_instant_text", "_known", "_left", "_log", "_planned")
+    __slots__ = (
+        *("_by", "_cluster_state", "_counts", "_free_left", "_instant", "_instant_text", "_known", "_left", "_log"),
+        *("_planned", "_waiting_left"),
+    )
 
     def __init__(self, log: EventLog, plugins: dict[str, str]) -> None:
         self._by = {hook: as_text({"plugin": plugin, "hook": hook}) for hook, plugin in plugins.items()}
         self._cluster_state: ClusterState | None = None
+        self._counts: ClusterState | None = None
         self._planned: dict[int, Plan] = {}
         self._known: set[int] = set()
         self._left: object = None
+        self._free_left = self._waiting_left = -1
         self._log = log
         self._instant, self._instant_text = math.nan, ""
 
     def watch(self, cluster_state: ClusterState) -> None:
         """Say where positions in the queue are to be looked up."""
         self._cluster_state = cluster_state
+        # Where processors are counted, compiled code reads its fields; on nodes others stand for them.
+        counted = isinstance(cluster_state, SchedulingView) and cluster_state.counted
+        self._counts = cluster_state if counted else None
 
     def job_submitted(self, job: Any, now: float) -> None:
         """A job was queued: where it stands."""
-        cluster_state = self._cluster_state
+        cluster_state, counts = self._cluster_state, self._counts
         if cluster_state is None:
             return
-        waiting = cluster_state._waiting
+        if counts is not None:
+            waiting, free = counts._waiting, counts.free
+        else:
+            waiting, free = cluster_state._waiting, cluster_state.free
+        number = job.id
         # Most stand at the end.
         position = len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
-        facts = f'"job":{job.id},"position":{position},"waiting":{len(waiting)},"free":{cluster_state.free}'
+        facts = f'"job":{number},"position":{position},"waiting":{len(waiting)},"free":{free}'
         self._log.line(f'{self._begun(now)}"queued",{facts},"head":{waiting[0].id}}}\n')
 
     def priority_set(self, view: Any, answer: Any) -> None:
@@ -118,15 +132,19 @@ class DecisionLog:
 
     def pass_done(self, view: Any) -> None:
         """A pass is over: what is left, where that has changed."""
-        head, free = view.head, view.free
-        waiting = len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
+        counts = self._counts
+        if counts is not None and counts is view:
+            head, free, waiting = counts.head, counts.free, len(counts._waiting)
+        else:
+            head, free = view.head, view.free
+            waiting = len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
         first = "null" if head is None else head.id
-        left = (first, free, waiting)
-        if left != self._left:
-            self._left = left
-            self._log.line(
-                f'{self._begun(view.now)}"pass","job":{first},"head":{first},"free":{free},"waiting":{waiting}}}\n'
-            )
+        if free == self._free_left and waiting == self._waiting_left and first == self._left:
+            return
+        self._left, self._free_left, self._waiting_left = first, free, waiting
+        self._log.line(
+            f'{self._begun_at(view)}"pass","job":{first},"head":{first},"free":{free},"waiting":{waiting}}}\n'
+        )
 
     def room(self, hook: str, view: Any, job: Any, granted: bool) -> None:
         """A scheduler has asked for room, and was answered."""
@@ -135,11 +153,21 @@ class DecisionLog:
     def _begun(self, now: float) -> str:
         """The beginning of a line; most are of the same instant as the line before."""
         if now != self._instant:
-            self._instant, self._instant_text = now, f'{{"time":{seconds(instant(now))},"event":'
+            whole = int(now)
+            text = str(whole) if whole == now else seconds(instant(now))
+            self._instant, self._instant_text = now, f'{{"time":{text},"event":'
         return self._instant_text
+
+    def _begun_at(self, view: Any) -> str:
+        """The beginning of a line of now."""
+        counts = self._counts
+        return self._begun(counts.now if counts is not None and counts is view else view.now)
 
     def decided(self, hook: str, view: Any, decision: Any) -> None:
         """A scheduler has decided."""
+        if type(decision) is Start:
+            self._started(hook, view, decision)
+            return
         job = getattr(decision, "job", None)
         number = job.id if type(job) is Job else _id_of(job)
         kind = WORDS.get(type(decision)) or _word_of(decision)
@@ -147,8 +175,15 @@ class DecisionLog:
         reason = getattr(decision, "reason", "")
         why = reason_text(str(reason)) if reason else ""
         self._log.line(
-            f'{self._begun(view.now)}"decide","job":{number},"decision":"{kind}"{at}{why},{self._by[hook]}}}\n'
+            f'{self._begun_at(view)}"decide","job":{number},"decision":"{kind}"{at}{why},{self._by[hook]}}}\n'
         )
+
+    def _started(self, hook: str, view: Any, decision: Start) -> None:
+        """A scheduler starts a job, which most decisions do."""
+        job, reason = decision.job, decision.reason
+        number = job.id if type(job) is Job else _id_of(job)
+        why = reason_text(str(reason)) if reason else ""
+        self._log.line(f'{self._begun_at(view)}"decide","job":{number},"decision":"start"{why},{self._by[hook]}}}\n')
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
         self._log.line(self._noted(view, event, job, hook, **facts))
@@ -156,6 +191,59 @@ class DecisionLog:
     def _noted(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> str:
         of_event = f",{as_text(facts)}" if facts else ""
         return f'{self._begun(view.now)}"{event}","job":{_id_of(job)}{of_event},{self._by[hook]}}}\n'
+
+
+class Noted:
+    """The decisions of a scheduler where processors are only counted; each is noted before it is carried out.
+
+    Args:
+        log: where.
+        hook: which of the scheduler's hooks makes them.
+        view: what it sees.
+        decisions: the generator.
+    """
+
+    __slots__ = ("_asked", "_hook", "_log", "_view", "decisions")
+
+    def __init__(self, log: DecisionLog, hook: str, view: Any, decisions: Any) -> None:
+        self.decisions = decisions
+        self._log, self._hook, self._view = log, hook, view
+        self._asked: Any = None
+
+    def __iter__(self) -> Noted:
+        return self
+
+    def __next__(self) -> Any:
+        if self._asked is not None:
+            self._answered(None)
+        # Compiled code ends a loop at no cost in this way, but not by the error of another generator.
+        decision = next(self.decisions, OVER)
+        if decision is OVER:
+            raise StopIteration
+        self._note(decision)
+        return decision
+
+    def send(self, answer: Any) -> Any:
+        """Answer the last decision; the next one."""
+        if self._asked is not None:
+            self._answered(answer)
+        decision = self.decisions.send(answer)
+        self._note(decision)
+        return decision
+
+    def _answered(self, answer: Any) -> None:
+        self._log.room(self._hook, self._view, self._asked, bool(answer))
+        self._asked = None
+
+    def _note(self, decision: Any) -> None:
+        log, hook, view = self._log, self._hook, self._view
+        if isinstance(decision, Reserve):
+            for one in decision.parts():
+                log.decided(hook, view, one)
+            return
+        log.decided(hook, view, decision)
+        if isinstance(decision, MakeRoom):
+            self._asked = decision.job
 
 
 WORDS: dict[type, str] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import suppress
 from typing import Any
 
-from emulator.accounting.decision_log import DecisionLog
+from emulator.accounting.decision_log import DecisionLog, Noted
 from emulator.accounting.eventlog import EventLog
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Reserve
@@ -72,9 +72,13 @@ class Explainer:
         return answered
 
     def _explained_loop(self, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        log = self._log
+
         def loop(view: Any) -> Any:
             decisions = function(view)
-            return self._decisions(hook, view, decisions) if hasattr(decisions, "send") else decisions
+            if not hasattr(decisions, "send"):
+                return decisions
+            return Noted(log, hook, view, decisions) if view.counted else self._decisions(hook, view, decisions)
 
         return loop
 
