@@ -32,7 +32,6 @@ from emulator.engine.stints import Stints
 from emulator.engine.telling import telling
 from emulator.engine.ticks import Ticks
 from emulator.execution.checkpoints import Checkpoints
-from emulator.limits.accounting import Accounting
 from emulator.scheduling.gang import Rows
 from emulator.scheduling.het_jobs import takes_het_jobs
 from emulator.scheduling.plugin_scheduler import PluginScheduler
@@ -117,6 +116,8 @@ class Controller(Part):
         het_jobs = takes_het_jobs(requests, selection.plugins[scheduler], scheduler)
         period = calculation_period(conf, priority)
         if accounts is not None:
+            from emulator.limits.accounting import Accounting
+
             fair_share, tracks = getattr(priority, "fair_share", None), getattr(priority, "tracks_usage", True)
             cluster.accounting = Accounting(conf, accounts, cluster, -timing.uptime, epoch, period, fair_share, tracks)
         policies = cluster.policies = Policies(selection, cluster)

@@ -12,13 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from emulator.limits.assoc_mgr import MINUTE, Bounds, Limits, Quality, Share, Use
+from emulator.limits.comparison import Comparison, Limited, whole_minutes
 from emulator.limits.limit_reasons import reason
 from emulator.limits.tres import NODE, Vector
-from emulator.limits.usage import Comparison, Limited, Meter, Usage, whole_minutes
+
+if TYPE_CHECKING:
+    from emulator.limits.usage import Meter, Usage
 
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 """What ``sbatch`` says beside the reason."""

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from enum import Enum, auto
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.limits.comparison import MINUTE, Comparison, Limited, whole_minutes
 from emulator.limits.tres import BILLING, Vector
 from emulator.limits.usage_kernel import Floats, Rows, add, charge, count
 
 LOG_2 = 0.693
 """As many digits as Slurm has of it."""
-MINUTE = 60.0
 
 
 class Span:
@@ -73,37 +71,6 @@ class Span:
 def decay_of(half_life: float) -> float:
     """What a second leaves of past usage; all of it if there is no half-life (seconds)."""
     return 1.0 - LOG_2 / half_life if half_life > 0 else 1.0
-
-
-class Limited(Enum):
-    """What of usage is compared with a limit.
-
-    WALL: minutes of run time. USED: minutes of a resource. RUNNING: minutes that running jobs may still use,
-    with those of one more job. BOTH: the last two together.
-    """
-
-    WALL = auto()
-    USED = auto()
-    RUNNING = auto()
-    BOTH = auto()
-
-
-class Comparison(NamedTuple):
-    """A comparison of usage with a limit.
-
-    Attributes:
-        kind: what is compared.
-        row: whose usage.
-        resource: which one; 0 for run time.
-        most: the limit in minutes.
-        more: minutes of the job that would start.
-    """
-
-    kind: Limited
-    row: int
-    resource: int
-    most: float
-    more: float = 0.0
 
 
 class Meter:
@@ -361,8 +328,3 @@ class Usage:
                 self._span = None
                 add(self._spending, meter.rows, meter.amounts, -1.0)
                 add(self.remaining, meter.rows, meter.amounts, now - until)
-
-
-def whole_minutes(table: Floats, row: int, resource: int) -> int:
-    """Whole minutes of a resource in a row."""
-    return int(round(float(table[row, resource]), 6) // MINUTE)

@@ -15,7 +15,6 @@ from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
-from emulator.limits.accounting import Accounting
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
@@ -29,6 +28,7 @@ from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 
 if TYPE_CHECKING:
+    from emulator.limits.accounting import Accounting
     from emulator.state.reservation import Reservation
 
 
