@@ -336,6 +336,8 @@ class Want:
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         pool_of_all: whether the jobs of other partitions count there, too.
+        withheld: units of each node that reservations keep from it, or None.
+        granted: units of each node that its reservation has left for it, or None for any.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
         over_others: whether, if it does not fit, it is planned on whole nodes whatever runs there, but for what
@@ -397,6 +399,8 @@ class Want:
     in_use: Mask | None = None
     pool: str = ""
     pool_of_all: bool = False
+    withheld: Ints | None = None
+    granted: Ints | None = None
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
     over_others: bool = False

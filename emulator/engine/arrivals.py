@@ -201,7 +201,7 @@ class Arrivals(Part):
         One that is over for more than a second is still there until the next sweep.
         """
         own = self.reservations.of(job)
-        if own is None or "FLEX" in own.flags or job.request.options.held:
+        if own is None or own.flags & {"ANY_NODES", "FLEX"} or job.request.options.held:
             return
         if self.cluster.now >= own.end + 1:
             raise RejectedError(NOT_OF_RESERVATION)

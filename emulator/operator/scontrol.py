@@ -54,7 +54,9 @@ LIST = re.compile(r",(?![^\[]*\])")
 OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
 """Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
 Some = TypeVar("Some")
-FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE", *RECURRING})
+FLAGS = frozenset(
+    {"ANY_NODES", "FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE", *RECURRING}
+)
 """Flags of reservations that have an effect."""
 LISTS = ("Users", "Accounts", "Flags")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
@@ -63,7 +65,7 @@ OF_A_RESERVATION = (
     *LISTS,
 )
 """What can be updated of a reservation."""
-OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "NodeCnt", "Licenses")
+OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "NodeCnt", "CoreCnt", "Licenses")
 """What can be stated of one that is made."""
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
@@ -427,7 +429,11 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
-    fields = _known(_of_reservation(words), OF_A_NEW_RESERVATION)
+    fields = _whole_partition(_known(_of_reservation(words), OF_A_NEW_RESERVATION))
+    flags = _flags(fields)
+    chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in _words(fields.get(name, "")))
+    if not (chosen or "nodes" in fields or "ANY_NODES" in flags):
+        raise InputError("Error creating the reservation: Invalid node name specified")
     start = _time("StartTime", fields.get("starttime", "now"), controller)
     end = _end(fields, start, controller, float("inf"))
     made = controller.reservations.create(
@@ -439,16 +445,25 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         partition=_partition_of(fields, controller),
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
-        flags=_flags(fields),
+        flags=flags,
+        cores=[int(each) for each in _words(fields.get("corecnt", ""))],
         licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
     made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
     controller.passes.reserved(start, end)
 
 
+def _whole_partition(fields: Fields) -> Fields:
+    """What is stated of a new reservation; one of a partition alone is of all its nodes."""
+    if any(name in fields for name in ("nodes", "nodecnt", "corecnt", "licenses")) or "partitionname" not in fields:
+        return fields
+    flags = ",".join(filter(None, (fields.get("flags", ""), "PART_NODES")))
+    return {**fields, "nodes": "ALL", "flags": flags}
+
+
 def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
     """The partition of whose nodes a reservation gets so many: the one that is named, or the default."""
-    name, partitions = fields.get("partitionname", fields.get("partition", "")), controller.cluster.partitions
+    name, partitions = fields.get("partitionname", ""), controller.cluster.partitions
     if name and name not in partitions:
         raise InputError("Invalid partition name specified")
     return partitions[name] if name else controller.cluster.default
@@ -465,6 +480,7 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     nodes = one.nodes if nodes is None else nodes
     controller.reservations.check(replace(one, flags=flags, start=start, end=end, nodes=nodes))
     one.flags, one.start, one.end, one.nodes, one.duration = flags, start, end, nodes, duration
+    one.counted = one.counted and "nodes" not in fields
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
@@ -534,7 +550,7 @@ def _reservation(fields: Fields, controller: Controller) -> Reservation:
 
 def _nodes(fields: Fields, controller: Controller) -> Mask | None:
     names, machine = fields.get("nodes", ""), controller.cluster.machine
-    if names.upper() == "ALL" and "PART_NODES" in fields.get("flags", "").upper() and "partitionname" in fields:
+    if names.upper() == "ALL" and "partitionname" in fields:
         partition = _partition_of(fields, controller)
         return None if partition is None else partition.nodes.copy()
     if names.upper() == "ALL":
@@ -550,7 +566,7 @@ def _times(fields: Fields, one: Reservation, controller: Controller) -> tuple[fl
     """(start, end, duration) of a reservation that is changed: one of a stated duration keeps it."""
     start, end, duration, now = one.start, one.end, one.duration, controller.cluster.now
     if "starttime" in fields:
-        if start <= now:
+        if controller.cluster.whole(start) <= controller.cluster.whole(now):
             raise InputError("Reservation already started")
         start = _time("StartTime", fields["starttime"], controller)
         end = end if duration is None else start + duration
@@ -562,6 +578,8 @@ def _times(fields: Fields, one: Reservation, controller: Controller) -> tuple[fl
             before = duration or 0.0
             duration = stated if key == "duration" else before + stated if key[-1] == "+" else max(before - stated, 0.0)
             end = max(start + duration, now)
+    if start >= end:
+        raise InputError("Invalid time specified")
     return start, end, duration
 
 

@@ -374,9 +374,11 @@ def check_count(request: JobRequest, cluster: Cluster) -> None:
 
 def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
     if not request.options.partitions:
-        if cluster.default is None:
+        reserved = cluster.reservations.get(request.options.reservation)
+        default = cluster.default if reserved is None or reserved.partition is None else reserved.partition
+        if default is None:
             raise RejectedError("No partition specified or system default partition")
-        return _reserved([_open(cluster.default, cluster)], request)
+        return _reserved([_open(default, cluster)], request)
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         raise RejectedError("Invalid partition name specified")

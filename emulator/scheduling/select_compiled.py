@@ -28,6 +28,8 @@ def encode(want: Want, machine: Machine) -> Code | None:
         want.pool
         or want.marks
         or want.unmarked
+        or want.withheld is not None
+        or want.granted is not None
         or want.gres_per_task
         or want.cpus_of_gpus
         or want.contiguous

@@ -620,6 +620,8 @@ class Windows(WindowPlan):
                 if over is not None:
                     return begin, over
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
+            if cluster.cores_are_reserved:
+                want = cluster.with_cores(want, job, begin, time)
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
                 if self._own_ends and time > begin:

@@ -212,7 +212,7 @@ class CompiledWindows(Windows):
     def _no_slots(self) -> CompiledSlots:
         self._standing = standing = self._controls.reservations.standing(self._cluster.now)
         self._nearby: dict[str, Ints] = {}
-        self._moving = any("REPLACE" in one.flags for one in standing)
+        self._moving = any("REPLACE" in one.flags or one.cores is not None for one in standing)
         tries = self._controls.reservations.tries(self._habits.resolution)
         begins = [self._controls.reservations.begin_of(one) for one in standing]
         return CompiledSlots(len(self._cluster.machine), standing, begins, tries)

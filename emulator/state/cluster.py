@@ -69,6 +69,7 @@ class Cluster:
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
         reservations: all reservations by name.
+        cores_are_reserved: whether any of them is of cores.
         compiled: what chooses nodes in compiled code, or None.
         planned: what backfill kept for jobs in its last cycle, or None.
         plans_are_seen: whether anything looks at when backfill means to start jobs, and at all that it keeps for them.
@@ -127,6 +128,7 @@ class Cluster:
         self._one_users: set[int] = set()
         self.planned: Slots | None = None
         self.plans_are_seen = True
+        self.cores_are_reserved = False
         self.admin_states: dict[int, str] = {}
         self.powering_down: set[int] = set()
         self.classes: dict[BatchOptions | tuple[BatchOptions, int], int] = {}
@@ -250,7 +252,8 @@ class Cluster:
         self.order.discard(job)
 
     def redraw(self) -> None:
-        """Note which reservations draw jobs."""
+        """Note which reservations draw jobs, and whether any is of cores."""
+        self.cores_are_reserved = any(one.cores is not None for one in self.reservations.values())
         magnets = [one for one in self.reservations.values() if "MAGNETIC" in one.flags]
         if magnets or self.order.magnets:
             self.order.magnets = sorted(magnets, key=lambda one: one.start)
@@ -372,7 +375,8 @@ class Cluster:
         want = self.want(job, partition)
         if free is None:
             free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job)
-        if want.first is None and want.heavier is None and self.compiled is not None:
+        plain = want.first is None and want.heavier is None and not self.cores_are_reserved
+        if plain and self.compiled is not None:
             code = self.compiled.code(job, partition)
             if code is not None:
                 return self.compiled.select(want, code, usable, free)
@@ -381,11 +385,45 @@ class Cluster:
     def want(self, job: Job, partition: Partition) -> Want:
         """What a job needs in a partition; the nodes of its FLEX reservation go before all others."""
         want = job.wants[partition.name]
+        if self.cores_are_reserved:
+            want = self.with_cores(want, job, self.now, self.now)
         rules = self.parameters.rules
         if want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN and not partition.had_jobs:
             want = replace(want, pool_of_all=True)
         own = self.reservations.get(job.reservation) if job.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
+
+    def with_cores(self, want: Want, job: Job, begin: float, at: float) -> Want:
+        """What a job needs, with the cores of nodes that reservations keep from it, or its own one has left.
+
+        Args:
+            want: what it needs otherwise.
+            job: the job.
+            begin: from when on it may run.
+            at: when its nodes are taken: jobs of the reservations that end before have left theirs.
+        """
+        own = self.reservations.get(job.reservation) if job.reservation else None
+        if own is not None:
+            bound = own.cores is not None and "FLEX" not in own.flags
+            return replace(want, withheld=None, granted=self._cores_left(own, at) if bound else None)
+        withheld, end = np.zeros(len(self.machine), dtype=np.int64), begin + job.shortest
+        for one in self.reservations.values():
+            starts = self.now + (self.whole(one.start) - self.whole(self.now))
+            if one.cores is not None and starts < end and one.end > begin:
+                withheld += self._cores_left(one, at)
+        return replace(want, withheld=withheld if withheld.any() else None, granted=None)
+
+    def _cores_left(self, reservation: Reservation, at: float) -> Ints:
+        """Units of each node that a reservation has, without those that its jobs have at a time.
+
+        Jobs of others may have these units, too, and take the first that are free, as the reservation did.
+        """
+        assert reservation.cores is not None
+        left = reservation.cores.copy()
+        for other in self.running.values() if at < math.inf else ():
+            if other.run is not None and other.reservation and self.planned_end(other) > at:
+                left[other.run.allocation.where] -= list(other.run.allocation.units)
+        return np.maximum(left, 0)
 
     def with_limits(self, want: Want, job: Job) -> Want:
         """What a job needs that starts now: limits on nodes make those heavier that would count in addition."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
+from emulator.state.reserved_cores import given
 from emulator.state.wants import want_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
-from slurm_sim_plugins.nodes import Mask
+from slurm_sim_plugins.nodes import Ints, Mask
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +31,9 @@ class Reservation:
         flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
         licenses: how many of each only its jobs may have while it holds.
         duration: seconds, if that was stated: another start moves the end, then.
+        cores: units of each node that it has; None if it has whole nodes.
+        partition: in which its jobs run that name none; None for the default one.
+        counted: whether it has so many nodes of its partition, and they were not named.
     """
 
     name: str
@@ -40,6 +45,9 @@ class Reservation:
     flags: frozenset[str] = frozenset()
     licenses: tuple[tuple[str, int], ...] = ()
     duration: float | None = None
+    cores: Ints | None = None
+    partition: Partition | None = None
+    counted: bool = False
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
@@ -89,6 +97,11 @@ def _named(name: str, names: tuple[str, ...]) -> bool:
     return not names or name.lower() in (other.lower() for other in names)
 
 
+def _takes_whole_nodes(job: Job, own: Reservation | None) -> bool:
+    """Whether a job without a reservation gets no node of which one has cores."""
+    return own is None and job.wants[job.partitions[0].name].whole
+
+
 class Reservations:
     """All reservations of a cluster.
 
@@ -115,10 +128,12 @@ class Reservations:
         accounts: tuple[str, ...] = (),
         flags: frozenset[str] = frozenset(),
         licenses: tuple[tuple[str, int], ...] = (),
+        cores: Sequence[int] = (),
     ) -> Reservation:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
-        One of licences may have no nodes.
+        One of licences may have no nodes, if its flags say ANY_NODES. One of so many cores, in all or on each node, has
+        the first that no job has then, and no other reservation.
 
         Raises:
             InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; another reservation has them, and
@@ -128,9 +143,14 @@ class Reservations:
             if many > self._cluster.licenses.get(license, (0, 0))[0]:
                 raise InputError("Invalid license specification")
         made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
-        if nodes is None and (count or not licenses):
+        made.partition = partition
+        if cores:
+            made.cores = self._chosen_cores(made, cores, count or 0, nodes, partition)
+            nodes = made.cores > 0
+        elif nodes is None and (count or not licenses):
             busy = self._busy_from(start) | self._others_of(made)
             nodes = self._chosen(count or 0, ~busy & self._whole_nodes(partition), partition)
+            made.counted = True
         made.nodes = made.nodes if nodes is None else nodes
         self.check(made)
         self.by_name[name] = made
@@ -139,6 +159,8 @@ class Reservations:
 
     def check(self, one: Reservation) -> None:
         """Refuse a reservation, made or changed, of nodes that others have at some time, or jobs beyond its begin."""
+        if one.cores is not None:
+            return
         if (one.nodes & self._others_of(one)).any():
             raise InputError("Requested reservation overlaps with another reservation")
         if "IGNORE_JOBS" not in one.flags and (one.nodes & self._busy_from(one.start, one.name)).any():
@@ -176,10 +198,12 @@ class Reservations:
         for reservation in self.by_name.values():
             if own is not None and goes_over(own, reservation):
                 continue
+            if reservation.cores is not None and reservation is not own and not _takes_whole_nodes(job, own):
+                continue
             if reservation is not own and self.begin_of(reservation) < at + length and reservation.end > at:
                 kept |= reservation.nodes
         if own is not None and "FLEX" not in own.flags:
-            kept |= ~own.nodes | (own.end <= at)
+            kept |= own.end <= at if "ANY_NODES" in own.flags else ~own.nodes | (own.end <= at)
         return kept
 
     def overlap(self, job: Job, nodes: Mask, at: float, length: float) -> bool:
@@ -223,6 +247,19 @@ class Reservations:
                 if taken.any():
                     self._replace(reservation, taken)
 
+    def replace_lost(self) -> None:
+        """Give reservations of so many nodes others for those that are down or drained, if there are as many."""
+        up = self._cluster.machine.up
+        for one in self.by_name.values():
+            if not one.counted or "REPLACE" in one.flags or one.end <= self._cluster.now or not (one.nodes & ~up).any():
+                continue
+            busy = self._busy_from(one.start) | self._others_of(one) | one.nodes
+            free = np.flatnonzero(self._whole_nodes(one.partition) & ~busy)
+            lost = int(np.count_nonzero(one.nodes & ~up))
+            if len(free) >= lost:
+                one.nodes = one.nodes & up
+                one.nodes[free[:lost]] = True
+
     def _replace(self, reservation: Reservation, taken: Mask) -> None:
         others = self._cluster.no_nodes()
         for other in self.by_name.values():
@@ -261,6 +298,30 @@ class Reservations:
         if pool is None or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
             return whole
         return whole & (pool >= machine.units)
+
+    def _chosen_cores(
+        self, made: Reservation, cores: Sequence[int], count: int, nodes: Mask | None, partition: Partition | None
+    ) -> Ints:
+        """Units of each node for a reservation of so many cores: those that no job has then, nor another one."""
+        machine = self._cluster.machine
+        usable = self._whole_nodes(partition) if nodes is None else nodes & machine.up
+        left = np.where(usable, machine.units - self._cores_busy(made), 0)
+        found = given(left, [-(-each // int(machine.cores[0])) for each in cores], count)
+        if found is None:
+            raise InputError("Requested nodes are busy")
+        return found
+
+    def _cores_busy(self, made: Reservation) -> Ints:
+        """Units of each node that jobs have as a reservation begins, or other reservations."""
+        machine = self._cluster.machine
+        busy = np.zeros(len(machine), dtype=np.int64)
+        for job in self._cluster.running.values() if "IGNORE_JOBS" not in made.flags else ():
+            if job.run is not None and self._cluster.planned_end(job) >= made.start:
+                busy[job.run.allocation.where] += list(job.run.allocation.units)
+        for other in self.by_name.values() if not made.flags & OVERLAPPING else ():
+            if other.start < made.end and other.end > made.start:
+                busy += np.where(other.nodes, machine.units, 0) if other.cores is None else other.cores
+        return np.minimum(busy, machine.units)
 
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.

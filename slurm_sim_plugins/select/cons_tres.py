@@ -301,7 +301,9 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         units = np.minimum(units, np.maximum(left, 0))
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
-    return units
+    if want.withheld is not None:
+        units = np.maximum(units - want.withheld, 0)
+    return units if want.granted is None else np.minimum(units, want.granted)
 
 
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:

@@ -159,18 +159,25 @@ def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: flo
 @pytest.mark.parametrize(
     ("words", "nodes"),
     [
-        ("PartitionName=new", [0, 1, 2, 3]),
+        ("PartitionName=new", [2, 3]),
         ("PartitionName=new Flags=PART_NODES", [2, 3]),
-        ("Flags=PART_NODES", [0, 1, 2, 3]),
+        ("", [0, 1, 2, 3]),
     ],
 )
-def test_all_nodes_are_those_of_the_partition_with_part_nodes(words: str, nodes: list[int]) -> None:
+def test_all_nodes_are_those_of_the_partition_that_is_named(words: str, nodes: list[int]) -> None:
     controller = Controller(parse_slurm_conf(CONF + "PartitionName=new Nodes=n[3-4]\n"), [])
     create = "scontrol create reservation Nodes=ALL StartTime=now Duration=1 Users=root ReservationName="
     scontrol(f"{create}r {words}", controller)
     assert controller.reservations.by_name["r"].nodes.nonzero()[0].tolist() == nodes
     with pytest.raises(InputError, match="does not take it"):
         scontrol(f"{create}s Flags=SPEC_NODES", controller)
+
+
+def test_a_reservation_of_a_partition_alone_is_of_its_nodes() -> None:
+    controller = Controller(parse_slurm_conf(CONF + "PartitionName=new Nodes=n[3-4]\n"), [])
+    scontrol("scontrol create reservation Res=r Part=new StartTime=now Duration=1 Users=root", controller)
+    one = controller.reservations.by_name["r"]
+    assert (one.nodes.tolist(), one.flags) == ([False, False, True, True], {"PART_NODES"})
 
 
 def test_a_job_that_was_cancelled_while_it_waited_can_be_requeued() -> None:
@@ -476,8 +483,8 @@ def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptu
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: PURGE_COMP: no effect here; known are DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, MAINT, "
-        "OVERLAP, PART_NODES, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
+        "reservation r: PURGE_COMP: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
+        "MAINT, OVERLAP, PART_NODES, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
     ]
 
 
@@ -548,6 +555,22 @@ def test_a_reservation_comes_again(flag: str, days: float) -> None:
     assert (one.start, one.end - one.start) == (61 + days * 86_400, 300)
 
 
+@pytest.mark.parametrize("cores", ["CoreCnt=3", "CoreCo=3", "CPUCnt=3"])
+def test_a_reservation_of_cores_comes_again_with_them(cores: str) -> None:
+    create = f"scontrol create reservation Res=r {cores} Start=now+60 Dur=5 Part=lo Users=ada Flags=DAILY"
+    found = run([], [(1.0, create), (2.0, "scontrol update Res=r StartTime=now+100")], until=500)
+    one = found.reservations.by_name["r"]
+    assert not found.refused
+    assert one.cores is not None
+    assert (one.start, one.end - one.start, one.cores.tolist()) == (102 + 86_400, 300, [2, 1, 0, 0])
+
+
+def test_nodes_of_a_number_that_are_lost_are_replaced() -> None:
+    create = "scontrol create reservation Res=r TRES=node=2 StartTime=now+60 Duration=5 Users=ada"
+    found = run([], [(1.0, create), (2.0, "scontrol update NodeName=n1 State=DRAIN")], until=5)
+    assert found.reservations.by_name["r"].nodes.tolist() == [False, True, True, False]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -557,6 +580,8 @@ def test_a_reservation_comes_again(flag: str, days: float) -> None:
         ("StartTime+=9", "not 'starttime+'"),
         ("Duration=9 Flags=SPEC_NODES", "does not take it"),
         ("StartTime=now EndTime=soon", "EndTime=soon"),
+        ("EndTime=now", "Invalid time specified"),
+        ("Duration-=9", "Invalid time specified"),
         ("rack Duration=9", "not 'rack'"),
     ],
 )

@@ -572,7 +572,8 @@ def test_commands_give_no_more_numbers_than_there_are_records_to_have_them(words
 
 @pytest.mark.parametrize("options", ["", ",bf_licenses"])
 def test_a_reservation_of_licences_alone_keeps_them_from_longer_jobs(options: str) -> None:
-    create = "scontrol create reservation ReservationName=r StartTime=now+100 Duration=2 Licenses=foo:2 Users=root"
+    create = "scontrol create reservation ReservationName=r StartTime=now+100 Duration=2 Users=root"
+    create += " Licenses=foo:2 Flags=ANY_NODES"
     jobs = ((5, 20, "-n1 -t5 -Lfoo:1"), (6, 20, "-n1 -t1 -Lfoo:1"))
     long, short = after(*jobs, options=options, lines="Licenses=foo:2", actions=((1, create),))
     assert 220 <= long.runs[0].start < 300
