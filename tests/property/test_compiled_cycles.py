@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,19 @@ def test_they_decide_what_the_plugin_decides_in_python(seed: int, version: str) 
         # As a subclass has it: holes are sought by the same kernels, and the steps are the plugin's.
         patch.setattr("emulator.scheduling.windows_compiled.CompiledWindows.cycle", lambda *_: None)
         assert compiled == outcome(seed, version, compiled=True)
+
+
+CORES = [
+    f"scontrol create reservation ReservationName={name} CoreCnt={count} StartTime=now+{start} Duration=20 Users=you"
+    for name, count, start in product("rs", (3, 9), (1, 300))
+]
+
+
+@pytest.mark.parametrize("seed", [11, 12, 22])
+def test_searches_are_not_compiled_where_cores_are_reserved(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reservation of cores keeps is another number at each time."""
+    monkeypatch.setattr("tests.property.test_compiled_cycles.COMMANDS", CORES)
+    assert outcome(seed, "22.05", compiled=True) == outcome(seed, "22.05", compiled=False)
 
 
 @pytest.mark.slow
