@@ -15,6 +15,7 @@ from slurm_sim_plugins.decisions import Priorities, Priority
 from slurm_sim_plugins.priority.multifactor_columns import Parts
 from slurm_sim_plugins.priority.multifactor_factors import FACTORS, RequestFactors
 
+NO_PLACES: Mapping[int, int] = {}
 SOME = 1024
 """Jobs that there is room for at first."""
 PARTITION, TRES, SITE = range(3)
@@ -33,11 +34,12 @@ class FactorNotes:
 
     def __init__(self, rows: RowBuffer) -> None:
         self.rows = rows
-        self._places: dict[tuple[int, int], int] = {}
+        self._places: dict[int, dict[int, int]] = {}
         self._free: list[int] = []
+        self._used = 0
         self._factors = np.empty((len(FACTORS), SOME))
         self._whole = np.empty((SITE + 1, SOME), dtype=np.int64)
-        self._known: dict[tuple[int, int], Priority] = {}
+        self._known: dict[int, dict[int, Priority]] = {}
         self._requests: list[RequestFactors] = []
         self._texts: list[int] = []
 
@@ -45,10 +47,10 @@ class FactorNotes:
         """Note what the priority of a job was worked out from, in each of its partitions."""
         names = self.rows.texts("partition")
         for partition, priced in zip(job.partitions, answered, strict=True):
-            key = job.id, names.setdefault(partition.name, len(names))
-            if self._known.get(key) is priced:
+            key, known = (job.id, names.setdefault(partition.name, len(names))), self._known.setdefault(job.id, {})
+            if known.get(key[1]) is priced:
                 continue
-            self._known[key] = priced
+            known[key[1]] = priced
             by_name = priced.factors
             factors = np.array([[by_name.get(name, 0.0)] for name in FACTORS])
             total = max(1, int(priced.total) + job.site - job.nice)
@@ -74,15 +76,10 @@ class FactorNotes:
         keys = list(zip(ids.tolist(), partitions.tolist(), strict=True))
         self._note(keys, ids, now, column.numbers[places], parts.factors()[:, places], whole)
 
-    def forget(self, job: Job) -> None:
+    def forget(self, number: int) -> None:
         """A job waits no longer."""
-        names = self.rows.texts("partition")
-        for partition in job.partitions:
-            key = job.id, names.get(partition.name, -1)
-            self._known.pop(key, None)
-            place = self._places.pop(key, None)
-            if place is not None:
-                self._free.append(place)
+        self._known.pop(number, None)
+        self._free += self._places.pop(number, {}).values()
 
     def _note(
         self,
@@ -94,7 +91,7 @@ class FactorNotes:
         whole: NDArray[np.int64],
     ) -> None:
         """Note those that have other factors, resources or site factors than when they were noted last."""
-        places = np.array([self._places.get(key, -1) for key in keys])
+        places = np.array([self._places.get(number, NO_PLACES).get(partition, -1) for number, partition in keys])
         new = places < 0
         for index in np.flatnonzero(new).tolist():
             places[index] = self._new_place(keys[index])
@@ -107,8 +104,10 @@ class FactorNotes:
         self.rows.extend(len(those), ids[those], now, partition, numbers[those], *factors[:, those], tres, site)
 
     def _new_place(self, key: tuple[int, int]) -> int:
-        place = self._free.pop() if self._free else len(self._places)
-        self._places[key] = place
+        place = self._free.pop() if self._free else self._used
+        self._used = max(self._used, place + 1)
+        number, partition = key
+        self._places.setdefault(number, {})[partition] = place
         if place >= self._factors.shape[1]:
             self._factors = np.concatenate([self._factors, self._factors], axis=1)
             self._whole = np.concatenate([self._whole, self._whole], axis=1)

@@ -134,7 +134,7 @@ class Journal:
             reason, priority, _ = self._last.pop(number)
             job = jobs[number]
             if self._factors is not None:
-                self._factors.forget(job)
+                self._factors.forget(number)
             if job.over and not job.runs:
                 self._waits.add(number, now, job.state.value, reason, priority, None)
 

@@ -129,16 +129,15 @@ def change_licenses(job: Job, options: BatchOptions, controller: Controller) -> 
     """A running job has other licences from now on, even if these are in use.
 
     Raises:
-        InputError: there are no such licences.
+        InputError: there are no such licences, or not so many.
     """
     in_use = controller.cluster.licenses
-    if any(name not in in_use for name, _ in options.licenses):
-        raise InputError("Invalid license specification")
+    job.request_class = make_job(replace(job.request, options=options), controller.cluster, updated=True).request_class
     for name, count in job.options.licenses:
         in_use[name][1] -= count
     for name, count in options.licenses:
         in_use[name][1] += count
-    job.request = replace(job.request, options=options)
+    job.request, job.entries = replace(job.request, options=options), ()
 
 
 def _change_account(job: Job, changed: Job, controller: Controller) -> None:

@@ -296,22 +296,25 @@ def _lift(job: Job, amount: float) -> None:
 
 
 def _update(words: list[str], controller: Controller) -> None:
+    """Change jobs, nodes or a partition: what a command names is looked for in this order, as ``scontrol`` does."""
     fields = _fields(words)
     nodes, partition = in_full(fields, NODE_FIELDS), in_full(fields, PARTITION_FIELDS)
-    if any(f"{key}=" in WHICH for key in fields) or "" in fields:
-        _update_jobs(words, in_full(fields, JOB_FIELDS), controller)
+    of_jobs = in_full(fields, JOB_FIELDS)
+    if any(f"{key}=" in WHICH for key in of_jobs) or "" in of_jobs:
+        _update_jobs(words, of_jobs, controller)
     elif "nodename" in nodes:
         update_nodes(nodes, controller)
     elif "partitionname" in partition:
         update_partition(partition, controller)
     else:
-        _update_jobs(words, in_full(fields, JOB_FIELDS), controller)
+        raise InputError("No valid entity in update command")
 
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
-    who = [word for word in words if "=" not in word or word.lower().startswith(WHICH)]
+    named = [f"{key}={value}" for key, value in fields.items() if f"{key}=" in WHICH]
+    named += [word for word in words if "=" not in word]
     stated = {key: value for key, value in fields.items() if key and f"{key}=" not in WHICH}
-    found = _jobs(who, controller)
+    found = _jobs(named, controller)
     if stated.get("timelimit", "").startswith(("+", "-")):
         # scontrol asks for the limit of each, and hands on the new one.
         change = stated["timelimit"]
@@ -424,7 +427,7 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:
         jobs.change(job, options, controller)
-    if of_cpus:
+    if of_cpus and job.eligible is not None and not job.held_by:
         job.reason = "None"  # until it is looked at again
 
 
@@ -577,6 +580,8 @@ def _times(fields: Fields, one: Reservation, controller: Controller) -> tuple[fl
             stated = limit_seconds(fields[key])
             before = duration or 0.0
             duration = stated if key == "duration" else before + stated if key[-1] == "+" else max(before - stated, 0.0)
+            if math.isnan(duration):
+                raise InputError("Invalid time specified")
             end = max(start + duration, now)
     if start >= end:
         raise InputError("Invalid time specified")

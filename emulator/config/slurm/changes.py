@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from emulator.config.slurm.lines import Pair
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import SlurmConf, with_defaults
+from emulator.config.slurm.model import SlurmConf, known_to
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import LINES
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
@@ -55,7 +55,7 @@ def with_changes(conf: SlurmConf, changes: Mapping[str, Change]) -> SlurmConf:
     findings.check()
     entries = (*without(conf.entries, settings), *(("", setting) for setting in settings))
     parameters = latest([setting for kind, setting in entries if not kind], findings)
-    return replace(conf, parameters=with_defaults(Settings(PARAMETERS, parameters), conf.version), entries=entries)
+    return replace(conf, parameters=known_to(conf.version, Settings(PARAMETERS, parameters)), entries=entries)
 
 
 def without(stated: Sequence[tuple[str, Setting]], settings: Sequence[Setting]) -> list[tuple[str, Setting]]:

@@ -308,6 +308,12 @@ def _is_unknown(setting: Setting, version: str) -> bool:
     return not unknown_to(version).isdisjoint((_written(setting), setting.part_of))
 
 
+def known_to(version: str, parameters: Settings) -> Settings:
+    """The parameters that a version knows, with its defaults."""
+    known = {name: one for name, one in parameters.stated.items() if not _is_unknown(one, version)}
+    return with_defaults(replace(parameters, stated=known), version)
+
+
 @dataclass(frozen=True)
 class SlurmConf:
     """A configuration.
@@ -350,13 +356,12 @@ class SlurmConf:
             ConfigurationError: it is not emulated.
         """
         version = emulated_version(version)
-        known = {name: one for name, one in self.parameters.stated.items() if not _is_unknown(one, version)}
         notices = [
-            Notice(one.location, f"{_written(one)}: Slurm {version} does not know it: it has no effect")
+            Notice(one.location, f"{_written(one)}: Slurm {version} does not know it, and it has no effect")
             for one in self.parameters.stated.values()
             if _is_unknown(one, version)
         ]
-        parameters = with_defaults(replace(self.parameters, stated=known), version)
+        parameters = known_to(version, self.parameters)
         return replace(self, version=version, parameters=parameters, notices=(*self.notices, *notices))
 
     @property

@@ -35,7 +35,14 @@ drawn_jobs = st.lists(
     max_size=10,
 )
 COMMANDS = ("hold 1", "release 1", "requeue 2", "update jobid=3 nice=50", "sacctmgr modify user bob set fairshare=3")
-NOTED = (*COMMANDS, "update jobid=2 partition=q", "update jobid=4 priority=9", "update jobid=1 partition=p,q", "top 3")
+NOTED = (
+    *COMMANDS,
+    "update jobid=2 partition=q",
+    "update jobid=4 priority=9",
+    "update jobid=1 partition=p,q",
+    "top 3",
+    "requeue 2",
+)
 """What changes factors of a job, or of which column it is."""
 TRES = "PriorityWeightTRES=CPU=10,Mem=3\nPriorityWeightJobSize=7\nSchedulerParameters=enable_user_top\n"
 drawn_commands = st.lists(st.tuples(st.integers(5, 200), st.sampled_from(COMMANDS)), max_size=3)

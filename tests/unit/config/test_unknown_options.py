@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.changes import with_changes
 
 CONF = """
 SchedulerParameters=bf_interval=10,time_min_as_soft_limit,preempt_youngest_first
@@ -28,4 +29,6 @@ def test_what_a_version_does_not_know_has_no_effect_and_is_named(version: str, k
         if known
         else ["SchedulerParameters.time_min_as_soft_limit", "PreemptParameters", "PreemptParameters.strict_order"]
     )
+    changed = with_changes(under, {"KillWait": 20})
+    assert changed.parameters.flag("SchedulerParameters.time_min_as_soft_limit") is known
     assert conf.under("24.11").parameters.flag("SchedulerParameters.time_min_as_soft_limit")
