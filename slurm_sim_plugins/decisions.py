@@ -72,7 +72,7 @@ class Priorities(Sequence[Any]):
 
     @property
     def one(self) -> Callable[[int], Any] | None:
-        """As it was given."""
+        """From a place to the number, or the :class:`Priority`, of that job; None: the number alone is known."""
         return self._one
 
     def __len__(self) -> int:

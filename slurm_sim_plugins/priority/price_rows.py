@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 OFFSET, REQUEST, ACCOUNT, TOTAL, NUMBER = range(5)
-"""Of each job: what is added less its nice value, its factors of requests and of accounts; its points, its priority."""
+"""Of each job: its site factor less its nice value; its factors of requests and of accounts; points; priority."""
