@@ -299,4 +299,4 @@ class Controller(Part):
     def finish(self, job: Job) -> None:
         """The work of a running job is done now."""
         job.requeue_after = False
-        self.endings.over(job.id, State.COMPLETED)
+        self.endings.over(job.id, State.COMPLETED, job.sequence)

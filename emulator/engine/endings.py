@@ -66,15 +66,17 @@ class Endings(Part):
             return
         outcome = self._ended_by_itself(job)
         for one in (job, *self._take_along(job)):
-            self.over(one.id, outcome)
+            self.over(one.id, outcome, one.sequence)
 
     def _ended_by_itself(self, job: Job) -> State:
-        """How a run ends that has done its work; its job notes whether it comes back."""
+        """How a run ends that has done its work, or was signalled; its job notes whether it comes back."""
         if job.graced:
             job.requeue_after = preempt_mode(job, self.cluster) == "REQUEUE" and self.may_requeue(job)
             job.graced = not job.requeue_after
             return State.PREEMPTED
         job.requeue_after = False
+        if job.id in self.stints.signalled:
+            return State.FAILED
         if job.request.exit_code:
             self._requeue_by_exit_code(job)
             return State.FAILED
@@ -110,9 +112,9 @@ class Endings(Part):
         job = self.cluster.jobs[number]
         if job.sequence == sequence and job.state is State.RUNNING:
             job.requeue_after = False
-            self.over(number, State.TIMEOUT)
+            self.over(number, State.TIMEOUT, job.sequence)
             for other in self._take_along(job):
-                self.over(other.id, State.FAILED)
+                self.over(other.id, State.FAILED, other.sequence)
 
     def ended_at_limit(self, number: int, index: int) -> None:
         """The pass after the end of a run at its limit, in its order among the other ends."""
@@ -157,7 +159,7 @@ class Endings(Part):
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
-            if not (job.vacating or self.ideal) and self._is_signalled(job):
+            if not job.vacating and self._reached(self.stints.signalled_from(job)):
                 self._signal(job)
                 continue
             if not job.vacating and not self.reservations.by_name and not self._reached(job.run.expires):
@@ -175,17 +177,12 @@ class Endings(Part):
             elif self._reached(limit + self.cluster.partitions[job.run.partition].over_time_limit):
                 self.terminate(job, State.TIMEOUT)
 
-    def _is_signalled(self, job: Job) -> bool:
-        """Whether a run is sent a signal before its limit that ends it, once."""
-        at_work = job.request.signal_time is not None and job.left < math.inf
-        return at_work and self._reached(self.stints.signalled_from(job))
-
     def _signal(self, job: Job) -> None:
         """A signal ends a run by itself, whatever it has left to do."""
-        job.requeue_after, job.left = False, math.inf
+        self.stints.signalled.add(job.id)
+        job.left = self.cluster.now - job.work_since + self.timing.job_overhead / 2
         job.sequence += 1
-        for one in (job, *self._take_along(job)):
-            self.agenda.at(self.cluster.now + self.timing.job_overhead / 2, "over", one.id, State.FAILED)
+        self.agenda.at(job.work_since + job.left, "work done", job.id, job.sequence)
 
     def _reached(self, time: float) -> bool:
         """Whether a time is reached: Slurm's clock knows whole seconds, in which runs begin and limits end."""
@@ -231,7 +228,7 @@ class Endings(Part):
             self.cluster.accounting.ended(job)
         delay = self._dies_in(job)
         if at_once and not delay:
-            self.over(job.id, outcome)
+            self.over(job.id, outcome, job.sequence)
         else:
             self._outcomes[job.id] = outcome
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
@@ -267,10 +264,10 @@ class Endings(Part):
                 self.send_back(other)
         return led
 
-    def over(self, number: int, outcome: State, sequence: int | None = None) -> None:
+    def over(self, number: int, outcome: State, sequence: int) -> None:
         """The processes of a run are gone: it leaves its nodes, once their epilogs are over."""
         job = self.cluster.jobs[number]
-        if sequence is not None and job.sequence != sequence:
+        if job.sequence != sequence:
             return
         epilog = self._epilog_of(job)
         if not epilog:
@@ -315,6 +312,7 @@ class Endings(Part):
         job, now = self.cluster.jobs[number], self.cluster.now
         run, cleared = job.run, job.state is State.COMPLETING and not lost
         self._outcomes.pop(number, None)
+        self.stints.signalled.discard(number)
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
         self.checkpoints.settle(job, run, outcome)

@@ -29,11 +29,13 @@ class Stints(Part):
         alone: whether a pass follows each end.
         give_way: what lets a preempted job leave that is not suspended.
         sweep_due: before when a sweep finds no run that has exceeded its limit.
+        signalled: jobs whose runs were sent the signal before their limit, and end by it.
     """
 
     passes: Passes
     alone: bool
     sweep_due: float = math.inf
+    signalled: set[int] = field(default_factory=set)
     give_way: Callable[[Job], None] = field(init=False)
 
     def go_on(self, job: Job, cause: str = "") -> None:
@@ -77,15 +79,17 @@ class Stints(Part):
     def swept_from(self, job: Job) -> float:
         """The beginning of the second from which on a sweep ends a run: at its limit, or before by a signal."""
         assert job.run is not None
-        killed = self.killed_from(job)
-        if job.request.signal_time is not None:
-            killed = min(killed, self.signalled_from(job))
+        killed = min(self.killed_from(job), self.signalled_from(job))
         return killed if self.ideal or killed == math.inf else self.cluster.second_of(killed)
 
     def signalled_from(self, job: Job) -> float:
-        """From when on a sweep sends a run the signal that ends it: before its limit, and by a sweep more."""
+        """From when on a sweep sends a run the signal that ends it: before its limit, and by a sweep more.
+
+        Infinite for one that was sent it, has no work of its own, or is sent none; under the ideal clock none is.
+        """
         assert job.run is not None
-        assert job.request.signal_time is not None
+        if job.request.signal_time is None or self.ideal or job.left == math.inf or job.id in self.signalled:
+            return math.inf
         expires = job.run.expires + job.run.suspended(self.cluster.now)
         return expires - job.request.signal_time - SWEEP
 

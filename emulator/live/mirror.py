@@ -308,7 +308,7 @@ class Mirror:
         else:
             self._back_on_nodes(known)
             job.requeue_after = False
-            controller.endings.over(job.id, ended)
+            controller.endings.over(job.id, ended, job.sequence)
         self._note("ended" if unseen is not None or job.runs else "left", known.sight.label, state=state)
         self._forget(known)
 
@@ -317,7 +317,7 @@ class Mirror:
         job = known.job
         self._back_on_nodes(known)
         job.requeue_after = True
-        self.controller.endings.over(job.id, State.PREEMPTED)
+        self.controller.endings.over(job.id, State.PREEMPTED, job.sequence)
         known.asked = asked
         self._note("requeued", known.sight.label)
 

@@ -1,0 +1,79 @@
+"""Runs that end: by a signal before their limit, or while their processes are still dying."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """
+ClusterName=small
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName=n[1-2] CPUs=2
+PartitionName=lo Nodes=ALL Default=YES MaxTime=INFINITE
+"""
+SENT = 179.0
+"""When a sweep sends the signal, in seconds: the processes are gone 10 s later."""
+
+
+def made(words: str, *commands: tuple[float, str], conf: str = CONF, **options: Any) -> Controller:
+    """A cluster with one job, that works for 1,000 s."""
+    request = JobRequest(1, 0.0, 1000.0, parse_sbatch(words.split()), "ada", **options)
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in commands]
+    return Controller(parse_slurm_conf(conf), [request], actions, Timing(job_overhead=20.0))
+
+
+def states(controller: Controller) -> tuple[str, str]:
+    job = controller.cluster.jobs[1]
+    return job.state.value, job.reason
+
+
+@pytest.mark.parametrize(
+    ("command", "ended"),
+    [
+        ("scontrol suspend 1", ("SUSPENDED", "None")),
+        ("scancel 1", ("CANCELLED", "None")),
+        ("scontrol update NodeName=n1 State=DOWN", ("NODE_FAIL", "NodeDown")),
+        ("scontrol update NodeName=n[1-2] State=DOWN", ("NODE_FAIL", "NodeDown")),
+    ],
+)
+def test_what_happens_to_a_run_after_its_signal_goes_before_its_end_by_that(
+    command: str, ended: tuple[str, str]
+) -> None:
+    words = "-N2 -t4 --no-requeue"
+    at = SENT + 5.0
+    controller = made(words, (at, command), signal_time=60.0)
+    controller.run(at + 40.0)
+    assert states(controller) == ended
+    assert controller.cluster.jobs[1].runs[0].end == (None if ended[0] == "SUSPENDED" else at)
+
+
+def test_a_run_that_was_suspended_after_its_signal_ends_once_it_goes_on() -> None:
+    at = SENT + 5.0
+    commands = (at, "scontrol suspend 1"), (at + 100.0, "scontrol resume 1")
+    controller = made("-N2 -t4", *commands, signal_time=60.0)
+    controller.run()
+    assert states(controller)[0] == "FAILED"
+    assert controller.cluster.jobs[1].runs[0].end == pytest.approx(at + 105.0, abs=0.01)
+    assert not controller.stints.signalled
+
+
+def test_no_sweep_is_due_for_a_signal_that_was_sent_or_is_not_sent() -> None:
+    controller = made("-N2 -t4", signal_time=60.0)
+    controller.run(SENT)
+    assert controller.stints.signalled
+    assert controller.stints.sweep_due > controller.cluster.now
+    ideal = Controller(
+        parse_slurm_conf(CONF), [JobRequest(1, 0.0, 1000.0, parse_sbatch(["-t4"]), signal_time=60.0)], clock="ideal"
+    )
+    ideal.run(1.0)
+    assert ideal.stints.sweep_due == 240.0
