@@ -55,6 +55,7 @@ class Endings(Part):
     epoch: int = 0
     _sent_at: dict[int, float] = field(default_factory=dict)
     _outcomes: dict[int, State] = field(default_factory=dict)
+    _dead_at: dict[int, float] = field(default_factory=dict)
     _epilogs: dict[int, float] = field(default_factory=dict)
 
     # By themselves
@@ -230,7 +231,7 @@ class Endings(Part):
         if at_once and not delay:
             self.over(job.id, outcome, job.sequence)
         else:
-            self._outcomes[job.id] = outcome
+            self._outcomes[job.id], self._dead_at[job.id] = outcome, self.cluster.now + delay
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
@@ -246,7 +247,7 @@ class Endings(Part):
     def lose(self, job: Job) -> float:
         """All nodes of a run that completes are down: none is waited for; when their epilogs would be over."""
         assert job.run is not None
-        at = self.cluster.now + self._dies_in(job) + self._epilog_of(job)
+        at = self._dead_at.get(job.id, self.cluster.now) + self._epilog_of(job)
         if job.id in self._epilogs:
             at = self._epilogs.pop(job.id)
             self.cluster.epilog(job.run.allocation, -1)
@@ -312,6 +313,7 @@ class Endings(Part):
         job, now = self.cluster.jobs[number], self.cluster.now
         run, cleared = job.run, job.state is State.COMPLETING and not lost
         self._outcomes.pop(number, None)
+        self._dead_at.pop(number, None)
         self.stints.signalled.discard(number)
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome

@@ -77,3 +77,15 @@ def test_no_sweep_is_due_for_a_signal_that_was_sent_or_is_not_sent() -> None:
     )
     ideal.run(1.0)
     assert ideal.stints.sweep_due == 240.0
+
+
+def test_the_pass_after_lost_nodes_counts_from_sigterm() -> None:
+    """A run that ignores SIGTERM for 30 s loses its nodes 20 s later."""
+    commands = (100.0, "scancel 1"), (120.0, "scontrol update NodeName=n[1-2] State=DOWN")
+    controller = made("-N2 -t10", *commands, dies_in=30.0)
+    controller.run(119.0)
+    asked: list[float] = []
+    controller.passes.request = asked.append  # type: ignore[method-assign]
+    controller.run(120.0)
+    assert 130.0 in asked, asked
+    assert states(controller)[0] == "CANCELLED"
