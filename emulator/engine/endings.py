@@ -39,6 +39,7 @@ class Endings(Part):
     """Ends runs.
 
     Attributes:
+        lost: nodes that runs have lost which leave the others still, by job.
         endless: why the run gets nowhere, though it goes on; empty if it does not.
         power: what powers nodes down; None where they are always on.
         heard: called with the nodes of a run that is over: those that were asked have answered.
@@ -50,6 +51,7 @@ class Endings(Part):
     stints: Stints
     heard: Callable[[Sequence[int]], None] = field(init=False)
     livelock: Livelock = field(default_factory=Livelock)
+    lost: dict[int, frozenset[int]] = field(default_factory=dict)
     endless: str = ""
     power: RunsOnNodes | None = None
     epoch: int = 0
@@ -314,6 +316,7 @@ class Endings(Part):
         run, cleared = job.run, job.state is State.COMPLETING and not lost
         self._outcomes.pop(number, None)
         self._dead_at.pop(number, None)
+        self.lost.pop(number, None)
         self.stints.signalled.discard(number)
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome

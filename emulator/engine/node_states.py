@@ -52,7 +52,6 @@ class NodeStates(Part):
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
     _asked: dict[int, tuple[str, str]] = field(default_factory=dict)
-    _lost: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -185,8 +184,7 @@ class NodeStates(Part):
 
     def _end_one(self, job: Job, down: frozenset[int]) -> None:
         """A job ends with a node; one that leaves its nodes already does so, and at once if it has lost all of them."""
-        run, lost = self._lost.pop(job.id, (0, frozenset()))
-        lost = lost if run == len(job.runs) else frozenset()
+        lost = self.endings.lost.pop(job.id, frozenset())
         if job.state is not State.COMPLETING or job.writes:
             lost = frozenset()
             if job.id in self.cluster.suspended:
@@ -199,7 +197,7 @@ class NodeStates(Part):
         if lost.issuperset(job.run.allocation.nodes):
             self._lost_all(job)
         else:
-            self._lost[job.id] = len(job.runs), lost
+            self.endings.lost[job.id] = lost
 
     def _lost_all(self, job: Job) -> None:
         """A job without a node that is up is over; unless it comes back a pass follows its processes and epilogs."""

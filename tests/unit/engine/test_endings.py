@@ -89,3 +89,12 @@ def test_the_pass_after_lost_nodes_counts_from_sigterm() -> None:
     controller.run(120.0)
     assert 130.0 in asked, asked
     assert states(controller)[0] == "CANCELLED"
+
+
+def test_what_a_run_has_lost_is_forgotten_once_it_is_over() -> None:
+    controller = made("-N2 -t10 --no-requeue", (100.0, "scontrol update NodeName=n1 State=DOWN"))
+    controller.run(105.0)
+    assert list(controller.endings.lost) == [1]
+    controller.run()
+    assert states(controller)[0] == "NODE_FAIL"
+    assert not controller.endings.lost
