@@ -212,6 +212,7 @@ class Controller(Part):
             "due": self.passes.due,
             "pinged": self.passes.pinged,
             "reservation begins": self.passes.reservation_begins,
+            "reservation bound": self.passes.reservation_bound,
             "reservation over": self.endings.reservation_over,
             "reservation nears": self.passes.reservation_nears,
             "pass": self.passes.main,

@@ -137,10 +137,10 @@ class Endings(Part):
         due = [0.0 if job.vacating else stints.swept_from(job) for job in self.cluster.running.values()]
         stints.sweep_due = min(due, default=math.inf)
 
-    def reservation_over(self) -> None:
+    def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""
         for one in self.reservations.advance(self.epoch):
-            self.passes.reserved(one.start, one.end)
+            self.passes.reserved(one)
             self.passes.moved()
             self.cluster.look_again()
             self.cluster.redraw()

@@ -16,6 +16,7 @@ from emulator.state.run import State
 
 if TYPE_CHECKING:
     from emulator.scheduling.controls import Loops
+    from emulator.state.reservation import Reservation
     from slurm_sim_plugins.nodes import Allocation
 
 NOTICED = 5.0
@@ -72,7 +73,7 @@ class Passes(Part):
         self._looked, self._submitted = -1, list[list[Job]]()
         self._idle_renewals = 0
         self._looks: dict[float, float] = {}
-        self._nears: set[float] = set()
+        self._nears: set[tuple[float, str]] = set()
         self._seen: dict[str, tuple[int, float, int]] = {}
         interval = self.timing.ping or self.parameters.slurmd_timeout // 3
         self._pings = Pings(len(self.cluster.machine), interval, self.timing) if interval and not self.ideal else None
@@ -102,7 +103,7 @@ class Passes(Part):
     def look_as_reservations_near(self, jobs: Iterable[Job]) -> None:
         """Jobs wait from now on, or for another length: they are looked at as reservations near."""
         for one in self.cluster.reservations.values() if not self.ideal else ():
-            self._near(one.start, jobs)
+            self._near(one, jobs)
 
     def leave_queue(self, job: Job, state: State) -> None:
         """A waiting job is given up."""
@@ -161,34 +162,40 @@ class Passes(Part):
             if self.cluster.now <= at < math.inf:
                 self.agenda.at(at, "wake", rank=Rank.WAKE)
 
-    def reserved(self, start: float, end: float) -> None:
+    def reserved(self, one: Reservation) -> None:
         """Have jobs looked at when a reservation has begun, and when it is over: Slurm makes no pass for that."""
-        if end >= self.cluster.now:
-            self.agenda.at(end, "reservation over")
-        if self.ideal:
-            self.wake_at(start, end)
-            return
-        noticed = self.next_look(start, NOTICED)
-        if noticed >= self.cluster.now:
-            self.agenda.at(noticed, "reservation begins")
-        for bound in (start, end):
-            if bound >= self.cluster.now:
-                self.agenda.at(bound, "due")
-        self._near(start, self.cluster.waiting.values())
+        now, rank = self.cluster.now, Rank.WAKE if self.ideal else Rank.OTHER
+        if one.end >= now:
+            self.agenda.at(one.end, "reservation over", one.name)
+        noticed = math.inf if self.ideal else self.next_look(one.start, NOTICED)
+        if noticed >= now:
+            self.agenda.at(noticed, "reservation begins", one.name)
+        for bound in (one.start, one.end):
+            if bound >= now:
+                self.agenda.at(bound, "reservation bound", one.name, rank=rank)
+        if not self.ideal:
+            self._near(one, self.cluster.waiting.values())
 
-    def _near(self, start: float, jobs: Iterable[Job]) -> None:
+    def reservation_bound(self, name: str) -> None:
+        """A reservation begins or is over."""
+        if self.ideal:
+            self.wake()
+        else:
+            self.due()
+
+    def _near(self, one: Reservation, jobs: Iterable[Job]) -> None:
         """Have the loops look again once a run of one of these jobs would not be over as a reservation begins."""
         phase = self.timing.second_phase
-        begins = math.floor(start + phase) - phase
+        begins = math.floor(one.start + phase) - phase
         for limit in {job.shortest for job in jobs}:
             at = begins - limit + 1
-            if at > self.cluster.now and at not in self._nears:
-                self._nears.add(at)
-                self.agenda.at(at, "reservation nears")
+            if at > self.cluster.now and (at, one.name) not in self._nears:
+                self._nears.add((at, one.name))
+                self.agenda.at(at, "reservation nears", one.name)
 
-    def reservation_nears(self) -> None:
+    def reservation_nears(self, name: str) -> None:
         """A run that begins now would not be over as a reservation begins: the loops find that when they go round."""
-        self._nears = {at for at in self._nears if at > self.cluster.now}
+        self._nears = {near for near in self._nears if near[0] > self.cluster.now}
         self.other_rules()
 
     def next_look(self, start: float, period: float) -> float:
@@ -202,7 +209,7 @@ class Passes(Part):
             at = self.timing.round_after(at, period)
         return at
 
-    def reservation_begins(self) -> None:
+    def reservation_begins(self, name: str) -> None:
         """The controller's loop has seen that a reservation has begun, and queues a pass as for a submission."""
         self.moved()
         self.request_in_turn(0.0)

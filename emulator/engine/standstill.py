@@ -9,6 +9,9 @@ as
 * a job would start if it were the first, and priorities may change: jobs age up to ``PriorityMaxAge``, and usage is
   cleared at the end of a ``PriorityUsageResetPeriod``.
 
+Reservations that come again do so for ever: that is news for two of their periods, where a waiting job would start if
+none of them kept it.
+
 Minutes of work without end are those of a year, which is the limit that Slurm gives an unlimited job. What such work
 uses is in balance with what decays after some half-lives.
 """
@@ -27,12 +30,18 @@ from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.preempt import victims
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.reservation import DAY, RECURRING
 from emulator.state.run import YEAR, State
 from emulator.state.wants import BAD_CONSTRAINTS
+from slurm_sim_plugins.nodes import Mask
 
 NEVER = (*REFUSALS, "PartitionDown", BAD_CONSTRAINTS)
 """Reasons of jobs that no end of another helps."""
 FAILURE = "node failure"
+OF_RESERVATIONS = ("reservation begins", "reservation nears", "reservation bound", "reservation over")
+LOOKS = ("pinged", "pass")
+WEEK = 7 * DAY
+"""Seconds after which those that come on some days of the week do so as before."""
 SETTLED = 3
 """Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""
 
@@ -50,6 +59,8 @@ class Standstill(Part):
     passes: Passes
     period: float
     rest: tuple[int, float] = (-1, math.inf)
+    _news_at: float | None = None
+    _draws: tuple[int, bool] = (-1, False)
 
     @property
     def known_rest(self) -> float:
@@ -59,30 +70,60 @@ class Standstill(Part):
     def reached(self, controls: Controls) -> bool:
         """Whether nothing can happen any more."""
         cluster, passes = self.cluster, self.passes
+        if self._news_at is None:
+            self._news_at = cluster.now
         if self.agenda.to_come or passes.main_at is not None or not passes.all_looked():
             return False
         empty = not cluster.running and not cluster.suspended and not cluster.completing
         if empty and not any(may_start(job, cluster) for job in cluster.pending()):
             return True
-        if self._something_comes():
+        if self._something_comes(controls):
             return False
         if self.rest[0] != passes.version or self.rest[1] == math.inf:
             # Usage that has faded keeps jobs waiting no longer, or never has.
-            self.rest = passes.version, rest_from(cluster, controls, self.period, passes.since, passes.looks)
+            since = passes.since if self.agenda.first is None else self._news_at
+            self.rest = passes.version, rest_from(cluster, controls, self.period, since, passes.looks)
         return cluster.now >= self.rest[1]
 
-    def _something_comes(self) -> bool:
+    def _something_comes(self, controls: Controls) -> bool:
         """Whether there is an event; ends of work that was interrupted, and deadlines that were met, are none.
 
-        Nor are failures of nodes, which are without end.
+        Nor are those without end: failures of nodes, and reservations that come again, unless a waiting job may start.
         """
         while (event := self.agenda.first) is not None:
-            if event[3] == FAILURE:
-                return any(other[3] != FAILURE and not self._is_late(other) for other in self.agenda)
+            if self._is_endless(event):
+                others = [other for other in self.agenda if not (self._is_endless(other) or self._is_late(other))]
+                self._note(*others)
+                return bool(others) or self._reservations_matter(controls)
             if not self._is_late(event):
+                self._note(event)
                 return True
             self.agenda.take()
         return False
+
+    def _note(self, *events: Event) -> None:
+        """Note when the last news comes; looks at the queue are none, for reservations that come again bring them."""
+        times = (event[0] for event in events if event[3] not in LOOKS)
+        self._news_at = max(times, default=self._news_at)
+
+    def _is_endless(self, event: Event) -> bool:
+        """Whether an event is one of those that go on for ever."""
+        if event[3] in OF_RESERVATIONS:
+            one = self.reservations.by_name.get(event[4])
+            return one is not None and not one.flags.isdisjoint(RECURRING)
+        return bool(event[3] == FAILURE)
+
+    def _reservations_matter(self, controls: Controls) -> bool:
+        """Whether reservations that come again may let a waiting job start: one that would if none kept it."""
+        cluster, version = self.cluster, self.passes.version
+        flags = [flag for one in cluster.reservations.values() for flag in one.flags & RECURRING.keys()]
+        period = max((WEEK if flag in ("WEEKDAY", "WEEKEND") else RECURRING[flag] for flag in flags), default=0.0)
+        if self._news_at is None or cluster.now > self._news_at + 2 * period:
+            return False
+        if self._draws[0] != version:
+            anywhere = ~cluster.no_nodes()
+            self._draws = version, any(_fits(job, cluster, controls, anywhere) for job in cluster.pending())
+        return self._draws[1]
 
     def _is_late(self, event: Event) -> bool:
         """Whether an event changes nothing, for what it is about is over."""
@@ -161,11 +202,14 @@ def _settled(waiting: list[Job], cluster: Cluster, since: float) -> float:
     return max(since, aged, cleared)
 
 
-def _fits(job: Job, cluster: Cluster, controls: Controls) -> bool:
-    """Whether a waiting job would start if it were the first."""
-    if job.eligible is None or job.reason in REASONS or not cluster.licenses_free(job):
+def _fits(job: Job, cluster: Cluster, controls: Controls, allowed: Mask | None = None) -> bool:
+    """Whether a waiting job would start if it were the first, on nodes that are not reserved, or on those allowed."""
+    if allowed is None:
+        if job.eligible is None or job.reason in REASONS or not cluster.licenses_free(job):
+            return False
+        allowed = controls.not_reserved(job)
+    elif job.held_by or "Never" in job.reason or job.reason in NEVER or job.reason in REASONS:
         return False
-    allowed = controls.not_reserved(job)
     for partition in job.partitions:
         usable = cluster.usable(job, partition) & allowed
         if partition_reason(job, partition) is None and (

@@ -453,7 +453,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
     made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
-    controller.passes.reserved(start, end)
+    controller.passes.reserved(made)
 
 
 def _whole_partition(fields: Fields) -> Fields:
@@ -487,7 +487,7 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
-    controller.passes.reserved(one.start, one.end)
+    controller.passes.reserved(one)
 
 
 def _of_reservation(words: list[str]) -> dict[str, str]:

@@ -234,9 +234,11 @@ class Reservations:
         """
         now, moved = self._cluster.now, []
         for one in self.by_name.values():
-            if one.end <= now and (later := next_after(one, epoch + now)):
+            # The agenda knows times to the microsecond.
+            while round(one.end, 6) <= now and (later := next_after(one, epoch + one.end)):
                 one.start, one.end = one.start + later, one.end + later
-                moved.append(one)
+                if one not in moved:
+                    moved.append(one)
         return moved
 
     def refresh(self) -> None:

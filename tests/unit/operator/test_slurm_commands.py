@@ -12,6 +12,7 @@ from emulator.accounting.runfolder import read_run
 from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.metrics.preemption import wasted_run
 from emulator.operator.commands import read_commands
@@ -54,6 +55,25 @@ def test_a_job_that_nothing_to_come_can_start_does_not_keep_the_clock_going() ->
     for command in ("scontrol update NodeName=n1 State=DOWN", endless):
         found = run(["-N 4 -t 2"], [(0.0, command)], until=float("inf"))
         assert found.cluster.jobs[1].state is State.PENDING
+    hourly = "scontrol create reservation ReservationName=again Nodes=n2 StartTime=now+60 Duration=5 Users=root"
+    down = "scontrol update NodeName=n1 State=DOWN"
+    for words in ("-N 4 -t 2", "-N 4 -t 2 --reservation=again", "-N 3 -t 60"):
+        found = run([words], [(0.0, down), (0.5, f"{hourly} Flags=HOURLY")], until=float("inf"))
+        assert not found.refused
+        assert words.startswith("-N 4") == (found.cluster.now < 2_000)
+        if "reservation" not in words:
+            assert found.cluster.jobs[1].state is State.PENDING
+    found = run(["-t 2", "-N 4 -t 2"], [(0.5, f"{hourly} Flags=HOURLY")], until=float("inf"))
+    assert all(job.over for job in found.cluster.jobs.values())
+    assert found.cluster.now < 4_000
+
+
+def test_a_job_starts_that_waits_for_a_reservation_that_comes_again() -> None:
+    hourly = "scontrol create reservation ReservationName=r Nodes=n2 StartTime=now+60 Duration=5 Users=ada Flags=HOURLY"
+    late = "--reservation=r -t 4 --begin=now+600"
+    found = run(["-t 2", "-t 2", late], [(0.5, hourly)], until=float("inf"))
+    assert found.cluster.jobs[3].state is State.COMPLETED
+    assert found.cluster.jobs[3].runs[0].start == pytest.approx(3661, abs=65)
 
 
 def starts(controller: Controller) -> dict[int, float | None]:
@@ -569,6 +589,47 @@ def test_nodes_of_a_number_that_are_lost_are_replaced() -> None:
     create = "scontrol create reservation Res=r TRES=node=2 StartTime=now+60 Duration=5 Users=ada"
     found = run([], [(1.0, create), (2.0, "scontrol update NodeName=n1 State=DRAIN")], until=5)
     assert found.reservations.by_name["r"].nodes.tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("phase", [0.1234567, 1 / 3, 0.7654321, 2 / 3, 0.9999999])
+def test_a_reservation_comes_again_by_any_clock(phase: float) -> None:
+    """Its end need not be a whole number of microseconds."""
+    actions = [(1.0, lambda controller: scontrol(f"{MADE},HOURLY", controller))]
+    found = Controller(parse_slurm_conf(CONF), [], actions, Timing(second_phase=phase))
+    found.run(8_000.0)
+    one = found.reservations.by_name["r"]
+    assert one.start == pytest.approx(61 + 3 * 3600, abs=1)
+    assert one.end - one.start == pytest.approx(300)
+
+
+def test_a_reservation_that_was_over_long_ago_comes_again_in_the_future() -> None:
+    found = run([], [(1.0, f"{MADE},HOURLY")], until=5)
+    found.cluster.now = 10_000.0
+    one = found.reservations.by_name["r"]
+    assert found.reservations.advance(0) == [one]
+    assert one.start == 61 + 3 * 3600
+
+
+@pytest.mark.parametrize(
+    ("flag", "from_thursday", "from_monday"),
+    [("WEEKDAY", {1, 4, 5, 6, 7, 8, 11}, {1, 2, 3, 4, 7, 8, 9, 10, 11}), ("WEEKEND", {2, 3, 9, 10, 16}, {5, 6, 12})],
+)
+def test_a_reservation_comes_again_on_days_of_the_week(
+    flag: str, from_thursday: set[int], from_monday: set[int]
+) -> None:
+    """Days are those of UTC; where it is not known when second 0 was, it was the begin of a Thursday."""
+    monday = 1_700_438_400
+
+    def begins(epoch: int) -> set[int]:
+        actions = [(1.0, lambda controller: scontrol(f"{MADE},{flag}", controller))]
+        found, days = Controller(parse_slurm_conf(CONF), [], actions, epoch=epoch), set[int]()
+        for day in range(11):
+            found.run(day * 86_400.0 + 500)
+            days.add(int(found.reservations.by_name["r"].start // 86_400))
+        return days
+
+    assert begins(0) == from_thursday
+    assert begins(monday) == from_monday
 
 
 @pytest.mark.parametrize(
