@@ -37,7 +37,7 @@ Topopt = Callable[[Any], Any]
 
 def simulated(rows: list[tuple[int, float, float, str]], words: str = "bf_topopt_enable", **options: Any) -> Any:
     requests = [JobRequest(number, at, lasts, parse_sbatch(text.split()), "me") for number, at, lasts, text in rows]
-    return simulate(requests, parse_slurm_conf(CONF.format(words)), slurm_version="22.05", **options)
+    return simulate(requests, parse_slurm_conf(CONF.format(words)), slurm_version="24.11", **options)
 
 
 def starts(result: Any) -> dict[int, float]:
