@@ -61,7 +61,7 @@ FLAGS = frozenset(
 LISTS = ("Users", "Accounts", "Flags")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
 OF_A_RESERVATION = (
-    *("ReservationName", "StartTime", "EndTime", "Duration", "Nodes", "PartitionName", "Partition"),
+    *("ReservationName", "StartTime", "EndTime", "Duration", "Nodes", "PartitionName"),
     *LISTS,
 )
 """What can be updated of a reservation."""

@@ -1,4 +1,4 @@
-"""What is asked of the lists of runs and of waiting jobs, beside its plain form."""
+"""What is asked of the lists of runs and of waiting jobs, in the form that is installed."""
 
 from __future__ import annotations
 

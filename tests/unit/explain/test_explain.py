@@ -15,12 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator import simulate
+from emulator.accounting import explainer
+from emulator.accounting.decision_log import DecisionLog
+from emulator.accounting.explainer import Explainer
 from emulator.accounting.runfolder import read_run
 from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
 from emulator.explain.story import Story, tell
 from emulator.explain.window import Log
 from emulator.workload.models import lublin99
+from emulator.workload.workload import Workload
 from slurm_sim_plugins import ConfigurationError, InputError, Start, hookimpl
 from slurm_sim_plugins.manager import Catalogue
 from tests.builders.jobs import JobRow, workload
@@ -123,20 +127,26 @@ def test_a_plan_and_a_reason(tmp_path: Path) -> None:
     assert texts(folder, 2)[-1] == "150 ended: killed at its limit"
 
 
+POLICIES: dict[str, dict[str, Any]] = {
+    "easy": {},
+    "pv": PV,
+    "conservative": {"scheduler": "sched/conservative", "priority": "priority/sjf"},
+    "tiers": {"scheduler": "sched/two_tier", "execution": "execution/two_tier"},
+    "checkpoint": {**PV, "passes": "event", "preemption": Preemption(mode="CHECKPOINT", interval=600)},
+}
+
+
+def drawn_jobs() -> Workload:
+    jobs = lublin99.generate(250, 32, seed=3, load=0.9)
+    return replace(jobs, facts={**jobs.facts, "cpu_use": np.full(len(jobs), 0.5)})
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of one workload under several policies, with and without ``explain``."""
-    jobs = lublin99.generate(250, 32, seed=3, load=0.9)
-    jobs = replace(jobs, facts={**jobs.facts, "cpu_use": np.full(len(jobs), 0.5)})
+    jobs = drawn_jobs()
     folder = tmp_path_factory.mktemp("runs")
-    policies: dict[str, dict[str, Any]] = {
-        "easy": {},
-        "pv": PV,
-        "conservative": {"scheduler": "sched/conservative", "priority": "priority/sjf"},
-        "tiers": {"scheduler": "sched/two_tier", "execution": "execution/two_tier"},
-        "checkpoint": {**PV, "passes": "event", "preemption": Preemption(mode="CHECKPOINT", interval=600)},
-    }
-    for name, options in policies.items():
+    for name, options in POLICIES.items():
         for explain in (True, False):
             out = folder / f"{name}{'' if explain else '-plain'}"
             simulate(jobs, processors=32, out=out, explain=explain, catalogue=Catalogue(), **options)
@@ -157,6 +167,24 @@ def test_the_schedule_is_the_same_and_the_log_only_says_more(name: str, runs: di
     basic = [line for line in lines if json.loads(line)["event"] in BASIC]
     assert "".join(basic) == (plain / "events.jsonl").read_text()
     assert len(lines) > len(basic)
+
+
+def by_generator(log: DecisionLog, hook: str, view: Any, decisions: Any) -> Any:
+    """The form in which decisions are noted on clusters."""
+    explained = Explainer.__new__(Explainer)
+    explained._log = log
+    return explained._decisions(hook, view, decisions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_decisions_are_noted_alike_in_both_forms(
+    name: str, runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explainer, "Noted", by_generator)
+    out = tmp_path / name
+    simulate(drawn_jobs(), processors=32, out=out, explain=True, catalogue=Catalogue(), **POLICIES[name])
+    assert (out / "events.jsonl").read_bytes() == (runs[name] / "events.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
