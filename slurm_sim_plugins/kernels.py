@@ -60,9 +60,17 @@ def why_plain() -> str:
     built = _built()
     if not built:
         return f"the kernels are not compiled; {HELP}"
-    if any(digest(module, ROOT) != known for module, known in built.items()):
+    if not all(_stands(module, known) for module, known in built.items()):
         return f"the sources of the kernels have changed since they were compiled; {HELP}"
     return ""
+
+
+def _stands(module: str, known: str) -> bool:
+    """Whether a kernel's source is what it was compiled from; it is not if another version of the sources has none."""
+    try:
+        return digest(module, ROOT) == known
+    except FileNotFoundError:
+        return False
 
 
 def are_compiled(purpose: str) -> bool:

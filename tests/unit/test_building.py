@@ -98,6 +98,11 @@ def test_a_source_that_has_changed_runs_as_plain_python(built: Path) -> None:
     assert found.origin == str(built / "profile_kernel.py")
 
 
+def test_a_kernel_whose_source_is_gone_has_changed(built: Path) -> None:
+    (built / "profile_kernel.pxd").unlink()
+    assert "have changed" in kernels.why_plain()
+
+
 def test_plain_python_is_asked_for(
     built: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
