@@ -303,14 +303,14 @@ def _written(setting: Setting) -> str:
     return f"{setting.part_of}.{setting.word.name}" if setting.part_of else setting.word.name
 
 
-def _is_unknown(setting: Setting, version: str) -> bool:
+def is_unknown(setting: Setting, version: str) -> bool:
     """Whether a version does not know a key or an option yet."""
     return not unknown_to(version).isdisjoint((_written(setting), setting.part_of))
 
 
 def known_to(version: str, parameters: Settings) -> Settings:
     """The parameters that a version knows, with its defaults."""
-    known = {name: one for name, one in parameters.stated.items() if not _is_unknown(one, version)}
+    known = {name: one for name, one in parameters.stated.items() if not is_unknown(one, version)}
     return with_defaults(replace(parameters, stated=known), version)
 
 
@@ -355,14 +355,27 @@ class SlurmConf:
         Raises:
             ConfigurationError: it is not emulated.
         """
+        from emulator.config.slurm.partitions import without  # which is made of what is defined here
+
         version = emulated_version(version)
-        notices = [
+        lines = (self.parameters, *(one.settings for one in self.partitions))
+        unknown = [one for line in lines for one in line.stated.values() if is_unknown(one, version)]
+        notices = dict.fromkeys(  # several partitions may have it of one DEFAULT line
             Notice(one.location, f"{_written(one)}: Slurm {version} does not know it, and it has no effect")
-            for one in self.parameters.stated.values()
-            if _is_unknown(one, version)
-        ]
-        parameters = known_to(version, self.parameters)
-        return replace(self, version=version, parameters=parameters, notices=(*self.notices, *notices))
+            for one in unknown
+        )
+        keys = {_written(one) for one in unknown}
+        power = self.power
+        if power is not None and "PowerDownOnIdle" in keys:
+            power = replace(power, on_idle=frozenset())
+        return replace(
+            self,
+            version=version,
+            parameters=known_to(version, self.parameters),
+            partitions=tuple(one if keys.isdisjoint(one.settings) else without(one, keys) for one in self.partitions),
+            power=power,
+            notices=(*self.notices, *notices),
+        )
 
     @property
     def rules(self) -> Rules:

@@ -18,6 +18,9 @@ _COUNT = Kind.COUNT
 _SECONDS = Kind.SECONDS
 _TAKES_TIME = "where --operation job_test_time says that it takes time"
 
+MOVED = ("kill_invalid_depend", "max_depend_depth")
+"""What older versions look for in SchedulerParameters; the emulated ones do not."""
+
 _BACKFILL = (
     Word("bf_interval", HONOURED, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
     Word("bf_resolution", HONOURED, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
@@ -126,8 +129,7 @@ _MAIN_LOOP = (
     Word("preempt_youngest_first", HONOURED, "older name", _FLAG, means="PreemptParameters.youngest_first"),
     Word("preempt_send_user_signal", IGNORED, "no process is started"),
     Word("reduce_completing_frag", HONOURED, "CompleteWait is for partitions that share nodes", _FLAG, "NO"),
-    Word("kill_invalid_depend", IGNORED, "Slurm looks for it in DependencyParameters"),
-    Word("max_depend_depth", IGNORED, "Slurm looks for it in DependencyParameters"),
+    *ignored("Slurm looks for it in DependencyParameters", " ".join(MOVED)),
     *ignored("what Slurm does anyway", "assoc_limit_continue enable_hetjob_steps"),
     *ignored("burst buffers are not modelled", "bb_array_stage_cnt"),
     Word("max_switch_wait", HONOURED, "for so long a job waits at most for few --switches", _SECONDS, "300", least=0),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.lines import Pair
 from emulator.config.slurm.location import Findings, Location, Notice
-from emulator.config.slurm.model import Partition, SlurmConf, Topology
+from emulator.config.slurm.model import Partition, SlurmConf, Topology, is_unknown
 from emulator.config.slurm.records import PARTITION
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Settings, latest, read_pairs
@@ -50,6 +50,9 @@ def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) ->
     findings, location = Findings(), Location("scontrol", 0)
     pairs = [Pair(key, value, location) for key, value in stated.items()]
     new = latest(read_pairs(pairs, PARTITION, findings), findings)
+    for setting in new.values():
+        if is_unknown(setting, conf.version):
+            findings.problem(location, f"Slurm {conf.version} does not know {setting.name}")
     roster = Roster(conf.nodes, findings)
     for node_set in conf.node_sets:
         roster.add_set(node_set)
@@ -93,10 +96,21 @@ def check_counted(partitions: Sequence[Partition], parameters: Settings, finding
             findings.notice(stated.location, f"memory is counted in {partition.name} as in the cluster")
 
 
+def without(partition: Partition, keys: Collection[str]) -> Partition:
+    """A partition as if some keys had not been stated; on the same nodes, and default if it was."""
+    stated = {name: one for name, one in partition.settings.stated.items() if name not in keys}
+    made = _made(partition.name, partition.nodes, replace(partition.settings, stated=stated), Findings())
+    return replace(made, default=partition.default)
+
+
 def _partition(name: str, location: Location, settings: Settings, roster: Roster, findings: Findings) -> Partition:
     nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
     if not nodes:
         findings.notice(location, f"partition {name!r} has no nodes")
+    return _made(name, nodes, settings, findings)
+
+
+def _made(name: str, nodes: tuple[str, ...], settings: Settings, findings: Findings) -> Partition:
     sharing, jobs = _sharing(settings, findings)
     exclusive = settings.text("Exclusive")
     return Partition(

@@ -14,6 +14,7 @@ from emulator.config.slurm.lines import LARGEST_FILE, TOO_LARGE, Lines, Pairs
 from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf, with_defaults
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
+from emulator.config.slurm.options import MOVED
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.partitions import check_counted, check_topologies, read_partitions
 from emulator.config.slurm.power import read_power
@@ -186,6 +187,7 @@ class _Reader:
         if not (in_conf.switches or sections):
             self._notice_no_topology(parameters)
         self._notice_defaults(parameters)
+        self._notice_moved(parameters)
         return SlurmConf(
             source=self._source,
             parameters=parameters,
@@ -216,3 +218,10 @@ class _Reader:
                 default, change = parameters.text(name), next(one for one in KEY_CHANGES if one.key == name)
                 which = f"{default} from {change.since} on, {change.was} before"
                 self._findings.notice(Location(self._source, 1), f"{name} is not stated, and its default is {which}")
+
+    def _notice_moved(self, parameters: Settings) -> None:
+        for name in MOVED:
+            setting = parameters.get(f"SchedulerParameters.{name}")
+            if setting is not None:
+                text = f"{setting.name} has no effect: Slurm looks for {name} in DependencyParameters"
+                self._findings.notice(setting.location, text)

@@ -6,6 +6,8 @@ import pytest
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.changes import with_changes
+from emulator.config.slurm.partitions import updated
+from slurm_sim_plugins.errors import InputError
 
 CONF = """
 SchedulerParameters=bf_interval=10,time_min_as_soft_limit,preempt_youngest_first
@@ -32,3 +34,41 @@ def test_what_a_version_does_not_know_has_no_effect_and_is_named(version: str, k
     changed = with_changes(under, {"KillWait": 20})
     assert changed.parameters.flag("SchedulerParameters.time_min_as_soft_limit") is known
     assert conf.under("24.11").parameters.flag("SchedulerParameters.time_min_as_soft_limit")
+
+
+LINES = """
+SuspendTime=600
+SuspendProgram=/bin/true
+ResumeProgram=/bin/true
+NodeName=n[1-2] CPUs=4
+PartitionName=DEFAULT MaxCPUsPerSocket=2
+PartitionName=p Nodes=n1 Default=YES PowerDownOnIdle=YES OverSubscribe=FORCE:2
+PartitionName=q Nodes=n2 Exclusive=NODE
+"""
+
+
+def test_so_have_keys_of_partitions() -> None:
+    conf = parse_slurm_conf(LINES)
+    new, old = conf.under("26.05"), conf.under("22.05")
+    for one, known in ((new, True), (old, False)):
+        first, second = one.partitions
+        assert (first.default, first.nodes, second.nodes) == (True, ("n1",), ("n2",))
+        assert (first.max_cpus_per_socket, second.max_cpus_per_socket) == ((2, 2) if known else (None, None))
+        assert (first.oversubscribe, second.oversubscribe) == ("FORCE", "EXCLUSIVE" if known else "NO")
+        assert one.power is not None
+        assert one.power.on_idle == ({"p"} if known else set())
+    named = [(notice.location.line, notice.text.split(":")[0]) for notice in old.notices[len(conf.notices) :]]
+    assert named == [(6, "MaxCPUsPerSocket"), (7, "PowerDownOnIdle"), (8, "Exclusive")]
+    changed, _ = updated(new.partitions[0], {"MaxCPUsPerSocket": "1"}, new)
+    assert changed.max_cpus_per_socket == 1
+    with pytest.raises(InputError, match=r"Slurm 22.05 does not know MaxCPUsPerSocket"):
+        updated(old.partitions[0], {"MaxCPUsPerSocket": "1"}, old)
+
+
+def test_what_stands_in_another_parameter_now_is_named() -> None:
+    conf = parse_slurm_conf(CONF + "SchedulerParameters=kill_invalid_depend\nDependencyParameters=max_depend_depth=3")
+    named = [notice.text for notice in conf.notices if "DependencyParameters" in notice.text]
+    assert named == [
+        "SchedulerParameters.kill_invalid_depend has no effect: Slurm looks for kill_invalid_depend in "
+        "DependencyParameters"
+    ]
