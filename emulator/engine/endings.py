@@ -135,7 +135,7 @@ class Endings(Part):
         self.sweep_limits()
         self._sweep_reservations()
         due = [0.0 if job.vacating else stints.swept_from(job) for job in self.cluster.running.values()]
-        stints.sweep_due = min(due, default=math.inf)
+        stints.sweep_due = min(*due, self.reservations.purge_due(), math.inf)
 
     def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""
@@ -148,6 +148,9 @@ class Endings(Part):
     def _sweep_reservations(self) -> None:
         """Remove reservations that are over; jobs that wait for one are held."""
         kept = self.reservations.by_name
+        for one in self.reservations.purged():
+            one.end = self.cluster.now
+            self.reservation_over(one.name)
         for name in [one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run]:
             del kept[name]
             for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:

@@ -28,8 +28,11 @@ RESERVATION_FIELDS = _names(
     ("CPUCnt", 5, "CoreCnt"),
     ("CPUCount", 5, "CoreCnt"),
     ("Nodes", 5),
+    ("Features", 2),
     ("Licenses", 2),
     ("PartitionName", 1),
+    ("TRES", 1),
+    ("TRESPerNode", 5),
 )
 NODE_FIELDS = _names(
     ("NodeName", 1), ("Features", 1, "AvailableFeatures"), ("AvailableFeatures", 3), ("Weight", 1), ("Reason", 1),

@@ -55,17 +55,28 @@ OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
 """Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
 Some = TypeVar("Some")
 FLAGS = frozenset(
-    {"ANY_NODES", "FLEX", "IGNORE_JOBS", "MAGNETIC", "MAINT", "OVERLAP", "PART_NODES", "REPLACE", *RECURRING}
+    {
+        "ANY_NODES",
+        "FLEX",
+        "IGNORE_JOBS",
+        "MAGNETIC",
+        "MAINT",
+        "OVERLAP",
+        "PART_NODES",
+        "PURGE_COMP",
+        "REPLACE",
+        *RECURRING,
+    }
 )
 """Flags of reservations that have an effect."""
-LISTS = ("Users", "Accounts", "Flags")
+LISTS = ("Users", "Accounts", "Flags", "Nodes")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
 OF_A_RESERVATION = (
-    *("ReservationName", "StartTime", "EndTime", "Duration", "Nodes", "PartitionName"),
+    *("ReservationName", "StartTime", "EndTime", "Duration", "NodeCnt", "Licenses", "PartitionName"),
     *LISTS,
 )
 """What can be updated of a reservation."""
-OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "NodeCnt", "CoreCnt", "Licenses")
+OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "CoreCnt", "Features")
 """What can be stated of one that is made."""
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
@@ -450,8 +461,10 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         accounts=_words(fields.get("accounts", "")),
         flags=flags,
         cores=[int(each) for each in _words(fields.get("corecnt", ""))],
-        licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
+        licenses=_licenses(fields),
+        features=fields.get("features", ""),
     )
+    made.purge_after = _purge_after(fields, made.purge_after)
     made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
     controller.passes.reserved(made)
 
@@ -476,34 +489,68 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     """Change what a command states of a reservation, once all of it is read; flags are added with ``=``, too."""
     fields = _known(_of_reservation(words), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
-    nodes = _nodes(fields, controller)
     start, end, duration = _times(fields, one, controller)
     flags = one.flags | _flags(fields) | _flags(fields, "flags+")
     flags = flags - _flags(fields, "flags-")
-    nodes = one.nodes if nodes is None else nodes
-    controller.reservations.check(replace(one, flags=flags, start=start, end=end, nodes=nodes))
+    changed = replace(one, flags=flags, start=start, end=end, nodes=_changed_nodes(fields, one, controller))
+    nodes = changed.nodes = _resized(fields, changed, controller)
+    licenses = _licenses(fields) if "licenses" in fields else one.licenses
+    controller.reservations.check(replace(changed, licenses=licenses))
     one.flags, one.start, one.end, one.nodes, one.duration = flags, start, end, nodes, duration
-    one.counted = one.counted and "nodes" not in fields
+    one.licenses, one.purge_after = licenses, _purge_after(fields, one.purge_after)
+    one.counted = one.counted and not any(key in fields for key in ("nodes", "nodes+", "nodes-"))
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
     controller.passes.reserved(one)
 
 
+def _licenses(fields: Fields) -> tuple[tuple[str, int], ...]:
+    """The licences that are stated of a reservation."""
+    return parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if fields.get("licenses") else ()
+
+
+def _changed_nodes(fields: Fields, one: Reservation, controller: Controller) -> Mask:
+    """The nodes of a reservation after an update, which may add some (``Nodes+=``) or take some away (``Nodes-=``)."""
+    named = {key: _nodes({"nodes": fields[key]}, controller) for key in ("nodes+", "nodes-") if key in fields}
+    nodes = _nodes(fields, controller)
+    nodes = one.nodes if nodes is None else nodes
+    for key, mask in named.items():
+        if mask is not None:
+            nodes = nodes | mask if key == "nodes+" else nodes & ~mask
+    return nodes
+
+
+def _resized(fields: Fields, one: Reservation, controller: Controller) -> Mask:
+    """The nodes of a reservation that is changed, once it has as many as is stated."""
+    if "nodecnt" not in fields:
+        return one.nodes
+    if one.cores is not None:
+        raise InputError("Updating core/node TRES not supported for core-based reservations")
+    return controller.reservations.resized(one, int(fields["nodecnt"]))
+
+
 def _of_reservation(words: list[str]) -> dict[str, str]:
-    """The fields of a reservation; TRES= says how many nodes and licences it has."""
+    """The fields of a reservation; TRES= says how many nodes, cores and licences it has."""
     fields = in_full(_fields(words), RESERVATION_FIELDS)
-    licenses = []
-    for name, _, count in (word.partition("=") for word in _words(fields.get("tres", ""))):
+    per_node = "trespernode" in fields
+    stated = _words(fields.get("tres", fields.get("trespernode", "")))
+    licenses, cores = [], 0
+    for name, _, count in (word.partition("=") for word in stated):
         if name.lower() == "node":
             fields["nodecnt"] = count
+        elif name.lower() == "cpu":
+            cores = int(count)
         elif name.lower().startswith("license/"):
             licenses.append(f"{name.partition('/')[2]}:{count}")
         else:
             return fields
+    if cores:
+        fields["corecnt"] = str(cores * (int(fields.get("nodecnt", 1)) if per_node else 1))
     if licenses:
         fields["licenses"] = ",".join(licenses)
     fields.pop("tres", None)
+    fields.pop("trespernode", None)
     return fields
 
 
@@ -518,13 +565,20 @@ def _known(fields: Fields, names: Sequence[str], lists: Sequence[str] = ()) -> F
 
 def _flags(fields: Fields, key: str = "flags") -> frozenset[str]:
     """Flags of a reservation; those without effect are named."""
-    flags = frozenset(word.upper() for word in _words(fields.get(key, "")))
+    flags = frozenset(word.upper().partition("=")[0] for word in _words(fields.get(key, "")))
     if "SPEC_NODES" in flags:
         raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
     if unknown := sorted(flags - FLAGS):
         called = fields.get("reservationname", "without a name")
         log.warning(f"reservation {called}: {', '.join(unknown)}: no effect here; known are {', '.join(sorted(FLAGS))}")
     return flags
+
+
+def _purge_after(fields: Fields, otherwise: float) -> float:
+    """Seconds that PURGE_COMP names, as a limit: minutes, where nothing else is said."""
+    words = [word for key in ("flags", "flags+") for word in _words(fields.get(key, ""))]
+    stated = [word.partition("=")[2] for word in words if word.upper().startswith("PURGE_COMP=")]
+    return limit_seconds(stated[-1]) if stated else otherwise
 
 
 def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.state.cluster import Cluster
+from emulator.state.features import choices
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.reserved_cores import given
@@ -34,6 +35,9 @@ class Reservation:
         cores: units of each node that it has; None if it has whole nodes.
         partition: in which its jobs run that name none; None for the default one.
         counted: whether it has so many nodes of its partition, and they were not named.
+        features: what these nodes must have, as for ``sbatch --constraint``.
+        purge_after: seconds after which one without jobs is over, with PURGE_COMP.
+        idle_since: the sweep that found it without jobs first, once it has begun; None while it has some.
     """
 
     name: str
@@ -48,6 +52,9 @@ class Reservation:
     cores: Ints | None = None
     partition: Partition | None = None
     counted: bool = False
+    features: str = ""
+    purge_after: float = 300.0
+    idle_since: float | None = None
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
@@ -129,27 +136,25 @@ class Reservations:
         flags: frozenset[str] = frozenset(),
         licenses: tuple[tuple[str, int], ...] = (),
         cores: Sequence[int] = (),
+        features: str = "",
     ) -> Reservation:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
-        One of licences may have no nodes, if its flags say ANY_NODES. One of so many cores, in all or on each node, has
-        the first that no job has then, and no other reservation.
+        The nodes of a partition may have to have features. One of licences may have no nodes, if its flags say
+        ANY_NODES. One of so many cores, in all or on each node, has the first that no job has then, and no other
+        reservation.
 
         Raises:
             InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; another reservation has them, and
                 neither says MAINT or OVERLAP; there are not so many, or not so many licences.
         """
-        for license, many in licenses:
-            if many > self._cluster.licenses.get(license, (0, 0))[0]:
-                raise InputError("Invalid license specification")
         made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
-        made.partition = partition
+        made.partition, made.features = partition, features
         if cores:
             made.cores = self._chosen_cores(made, cores, count or 0, nodes, partition)
             nodes = made.cores > 0
         elif nodes is None and (count or not licenses):
-            busy = self._busy_from(start) | self._others_of(made)
-            nodes = self._chosen(count or 0, ~busy & self._whole_nodes(partition), partition)
+            nodes = self._counted(made, count or 0, self._whole_nodes(partition))
             made.counted = True
         made.nodes = made.nodes if nodes is None else nodes
         self.check(made)
@@ -157,8 +162,26 @@ class Reservations:
         self._cluster.redraw()
         return made
 
+    def resized(self, one: Reservation, count: int) -> Mask:
+        """The nodes of a reservation that is to have so many: idle ones go first, others come as for a new one.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        nodes, lack = one.nodes.copy(), count - int(np.count_nonzero(one.nodes))
+        if lack > 0:
+            partition = one.partition or self._cluster.default
+            return nodes | self._counted(one, lack, self._whole_nodes(partition) & ~nodes)
+        idle = nodes & (self._cluster.free.jobs == 0) & self._cluster.machine.up
+        nodes[np.flatnonzero(idle)[:-lack]] = False
+        nodes[np.flatnonzero(nodes)[count:]] = False
+        return nodes
+
     def check(self, one: Reservation) -> None:
         """Refuse a reservation, made or changed, of nodes that others have at some time, or jobs beyond its begin."""
+        for license, many in one.licenses:
+            if many > self._cluster.licenses.get(license, (0, 0))[0]:
+                raise InputError("Invalid license specification")
         if one.cores is not None:
             return
         if (one.nodes & self._others_of(one)).any():
@@ -241,6 +264,42 @@ class Reservations:
                     moved.append(one)
         return moved
 
+    def purged(self) -> list[Reservation]:
+        """Those with PURGE_COMP that have had no jobs for so long that they are over; a sweep asks."""
+        now, found = self._cluster.now, []
+        for one in self.by_name.values():
+            if "PURGE_COMP" not in one.flags or one.start > now or one.end <= now:
+                continue
+            if self._has_jobs(one):
+                one.idle_since = None
+            elif one.idle_since is None:
+                one.idle_since = now
+            if one.idle_since is not None and now - one.idle_since >= one.purge_after:
+                one.idle_since = None
+                found.append(one)
+        return found
+
+    def purge_due(self) -> float:
+        """Before when no sweep ends a reservation with PURGE_COMP, or finds that it has no jobs; infinite for never."""
+        ends = [
+            one.start
+            if one.start > self._cluster.now
+            else 0.0
+            if one.idle_since is None
+            else one.idle_since + one.purge_after
+            for one in self.by_name.values()
+            if "PURGE_COMP" in one.flags and one.end > self._cluster.now
+        ]
+        return min(ends, default=math.inf)
+
+    def _has_jobs(self, one: Reservation) -> bool:
+        """Whether jobs of a reservation wait or run, or some have come since it was found without any."""
+        since = self._cluster.now if one.idle_since is None else one.idle_since
+        return any(
+            job.reservation == one.name and (not job.over or job.submitted >= since)
+            for job in self._cluster.jobs.values()
+        )
+
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""
         for reservation in self.by_name.values():
@@ -282,10 +341,10 @@ class Reservations:
         return busy
 
     def _others_of(self, one: Reservation) -> Mask:
-        """Nodes of others at any time of a reservation; with MAINT or OVERLAP these do not matter."""
+        """Whole nodes of others at any time of a reservation; with MAINT or OVERLAP these do not matter."""
         taken = self._cluster.no_nodes()
         for other in self.by_name.values() if not one.flags & OVERLAPPING else ():
-            matters = other.name != one.name and not other.flags & OVERLAPPING
+            matters = other.name != one.name and not other.flags & OVERLAPPING and other.cores is None
             if matters and other.start < one.end and other.end > one.start:
                 taken |= other.nodes
         return taken
@@ -324,6 +383,33 @@ class Reservations:
             if other.start < made.end and other.end > made.start:
                 busy += np.where(other.nodes, machine.units, 0) if other.cores is None else other.cores
         return np.minimum(busy, machine.units)
+
+    def _counted(self, made: Reservation, count: int, usable: Mask) -> Mask:
+        """So many nodes for a reservation that have its features, of the first alternative that has enough."""
+        refused = InputError("Requested nodes are busy")
+        for choice in choices(made.features, self._cluster.machine.features):
+            try:
+                nodes = self._cluster.no_nodes()
+                for mask, many in choice.counts or ((choice.mask, count),):
+                    nodes |= self._idle_then(made, many, usable & mask & choice.mask & ~nodes)
+                return nodes
+            except InputError as error:
+                refused = error
+        raise refused
+
+    def _idle_then(self, made: Reservation, count: int, usable: Mask) -> Mask:
+        """So many nodes for a reservation: those without jobs then.
+
+        With IGNORE_JOBS those of jobs are added where these do not suffice, job by job as they were submitted.
+        """
+        usable = usable & ~self._others_of(made)
+        free = usable & ~self._busy_from(made.start)
+        for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
+            if np.count_nonzero(free) >= count:
+                break
+            if job.run is not None and job.id in self._cluster.running:
+                free |= usable & job.run.allocation.mask(len(usable))
+        return self._chosen(count, free, made.partition)
 
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.

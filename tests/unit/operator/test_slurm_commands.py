@@ -499,12 +499,12 @@ MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 
 
 
 def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    words = f"{MADE},PURGE_COMP"
+    words = f"{MADE},REPLACE_DOWN"
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: PURGE_COMP: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
-        "MAINT, OVERLAP, PART_NODES, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
+        "reservation r: REPLACE_DOWN: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
+        "MAINT, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
     ]
 
 
@@ -538,12 +538,12 @@ def test_a_quality_of_service_without_accounts_is_said_to_have_no_effect(caplog:
 
 
 def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptureFixture) -> None:
-    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=PURGE_COMP,IGNORE_JOBS"), (4.0, "Flags-=MAINT,PURGE_COMP")]
+    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=REPLACE_DOWN,IGNORE_JOBS"), (4.0, "Flags-=MAINT,REPLACE_DOWN")]
     found = run([], [(1.0, MADE), *((at, f"scontrol update ReservationName=r {each}") for at, each in words)], until=5)
     assert not found.refused
     assert found.reservations.by_name["r"].flags == {"FLEX", "IGNORE_JOBS"}
     assert len(caplog.messages) == 2
-    assert "r: PURGE_COMP: no effect here" in caplog.messages[0]
+    assert "r: REPLACE_DOWN: no effect here" in caplog.messages[0]
 
 
 @pytest.mark.parametrize(
@@ -635,8 +635,9 @@ def test_a_reservation_comes_again_on_days_of_the_week(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("NodeCnt=2", "of a reservation the emulator takes ReservationName, StartTime"),
-        ("Licenses=solver:1", "not 'licenses'"),
+        ("CoreCnt=2", "of a reservation the emulator takes ReservationName, StartTime"),
+        ("Licenses=solver:9", "Invalid license specification"),
+        ("NodeCnt=99", "Requested nodes are busy"),
         ("Duration=9 Colour=red", "not 'colour'"),
         ("StartTime+=9", "not 'starttime+'"),
         ("Duration=9 Flags=SPEC_NODES", "does not take it"),
@@ -701,3 +702,40 @@ def test_tasks_with_a_record_of_their_own_go_before_the_others_of_their_array(
     assert not controller.refused
     tasks = [job for job in controller.cluster.jobs.values() if job.request.array is not None]
     assert [job.request.task for job in sorted(tasks, key=lambda job: job.runs[0].start)] == first
+
+
+def test_the_nodes_of_a_reservation_change_with_their_number() -> None:
+    """Idle nodes go first; more are chosen as for a new one, and IGNORE_JOBS takes those of jobs."""
+
+    def nodes(*changes: str, flags: str = "") -> list[int]:
+        made = f"scontrol create reservation ReservationName=r StartTime=now+60 Duration=5 NodeCnt=2 Users=ada {flags}"
+        done = [(3.0 + at, f"scontrol update ReservationName=r {change}") for at, change in enumerate(changes)]
+        found = run(["-N1 -t10"], [(2.0, made), *done], until=20)
+        assert not found.refused, found.refused
+        return np.flatnonzero(found.reservations.by_name["r"].nodes).tolist()
+
+    assert nodes() == [1, 2]
+    assert nodes("NodeCnt=3") == [1, 2, 3]
+    assert nodes("NodeCnt=3", "NodeCnt=1") == [3]
+    assert nodes("NodeCnt=4", flags="Flags=IGNORE_JOBS") == [0, 1, 2, 3]
+    assert nodes("NodeCnt=4", "NodeCnt=1", flags="Flags=IGNORE_JOBS") == [0]
+    assert nodes("Nodes+=n4") == [1, 2, 3]
+    assert nodes("Nodes-=n2") == [2]
+
+
+def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
+    """A sweep finds it without jobs, one as long afterwards as is stated removes it; jobs of its own count anew."""
+
+    def start(flags: str, *more: str) -> float:
+        made = f"scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=300 Users=ada {flags}"
+        requests = ["-N4 -t1", *more]
+        found = run(requests, [(0.5, made)], until=30_000)
+        assert not found.refused
+        job = found.cluster.jobs[1]
+        return job.runs[0].start if job.runs else -1.0
+
+    assert start("") > 18_000
+    assert 300 <= start("Flags=PURGE_COMP") <= 300 + 62
+    assert 60 <= start("Flags=PURGE_COMP=1") <= 60 + 62
+    # A job of the reservation works for 100 s.
+    assert 160 <= start("Flags=PURGE_COMP=1", "-N1 -t2 --reservation=r", "-N1 -t2 --reservation=r") <= 160 + 92
