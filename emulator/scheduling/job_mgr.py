@@ -157,7 +157,7 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
             return True
         return most is not None and want.min_nodes > most
     if rules.LONG_JOBS_MUST_FIT:
-        return reason == "PartitionDown" or (reason in REFUSALS and reason != PARTITION_TIME)
+        return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
     return reason in REFUSALS
 
 
@@ -266,7 +266,14 @@ def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
     # Slurm does not place tasks for this.
     loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
     alone = replace(
-        want, switches=0, placed=0, counted_tasks=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks
+        want,
+        switches=0,
+        placed=0,
+        counted_tasks=0,
+        by_looks=False,
+        least_loaded=loaded,
+        whole_tasks=whole_tasks,
+        of_rounds=False,
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
     return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), partition.nodes) is not None

@@ -93,7 +93,7 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     unless it says --exclusive itself, and where these do not suffice as if no job was there.
 
     And that tasks have to find room on the nodes of each count of features; in all versions, that a job which has its
-    nodes for itself, as its partition says, would have their GPUs, and shares of them.
+    nodes for itself, as its partition says, would have their GPUs, and shares of them, and how tasks go round sockets.
     """
     want, rules = cluster.want(job, partition), cluster.parameters.rules
     if (
@@ -103,6 +103,7 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     ):
         want = replace(want, all_gres=False)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
+    want = replace(want, of_rounds=False) if want.of_rounds else want
     if rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
         forgets = rules.WHOLE_PLANS_FORGET_SHARING and not rules.WHOLE_PLANS_KNOW_SHARING
         if partition.oversubscribe == "EXCLUSIVE" and ALONE in want.marks and forgets:

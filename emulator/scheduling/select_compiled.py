@@ -42,6 +42,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.per_socket < FAR
         or want.first is not None
         or want.placed
+        or want.of_rounds
         or want.spread
         or want.socket_tasks
         or (machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1))

@@ -100,11 +100,12 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     by_socket = parameters.rules.SOCKETS_HAVE_TASKS
     tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
+    of_all = () if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options)
     return Want(
         min_nodes=nodes,
         most_nodes=most,
-        # In blocks no more nodes are taken than are needed.
-        target_nodes=nodes if in_blocks else max(target, fewest),
+        # In blocks, and of GPUs in all, no more nodes are taken than are needed.
+        target_nodes=nodes if in_blocks or of_all else max(target, fewest),
         cpus=cpus,
         choices=_choices(request, cluster),
         cpus_per_task=per_task,
@@ -129,7 +130,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         all_memory=demand.whole_memory and parameters.memory,
         all_gres=alone,
         gres=_counts(options.gres),
-        gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
+        gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
         cpus_per_gpu=demand.cpus_per_gpu,
         first_fit=cluster.nodes_for.whole_nodes and not parameters.rules.WHOLE_NODES_BY_SIZE,
@@ -151,6 +152,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         node_counts=_node_counts(options),
         counted_tasks=_counted_tasks(options, parameters.rules),
         placed=_placed(options, nodes, whole, parameters.rules),
+        of_rounds=_goes_round_sockets(options, demand, whole, partition, cluster),
         pool=partition.name if partition.name in cluster.machine.pools else "",
         marks=_marks(shares, partition, cluster),
         unmarked=_unmarked(shares, partition, cluster),
@@ -200,6 +202,15 @@ def _node_counts(options: BatchOptions) -> tuple[int, ...]:
     """Of how many nodes a job may have one number, the largest first; none where any within its bounds will do."""
     counts = options.node_counts
     return counts[::-1] if counts and (counts[0], counts[-1]) == (options.min_nodes, options.max_nodes) else ()
+
+
+def _goes_round_sockets(
+    options: BatchOptions, demand: Demand, whole: bool, partition: Partition, cluster: Cluster
+) -> bool:
+    """Whether tasks that go round the sockets, where these are counted, may have more memory than is counted."""
+    if not demand.per_cpu or not cluster.parameters.memory or whole or demand.cpus_per_task > 1:
+        return False
+    return not _fills_sockets(options, cluster.parameters) and bool((cluster.machine.cores[partition.nodes] > 1).any())
 
 
 def _counted_tasks(options: BatchOptions, rules: Rules) -> int:

@@ -731,6 +731,8 @@ def allocate(
     cpus = cpus if of_gpus is None else of_gpus
     had = machine.units[taken] if want.whole else _units(want, machine, free, taken, cpus)
     memory = _memory_given(want, machine, taken, had, cpus)
+    if want.of_rounds and (memory > free.memory[taken]).any():
+        return None
     gres = gres_given(want, machine, free, nodes, tasks) if wanted else {}
     if gres is None:
         return None

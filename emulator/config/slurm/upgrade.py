@@ -293,11 +293,11 @@ def _reasons(conf: SlurmConf) -> str:
 
 
 def _too_long(conf: SlurmConf) -> str:
-    """Partitions with a limit; with EnforcePartLimits=ALL they refuse in all versions."""
+    """Partitions with a limit of time or memory; with EnforcePartLimits=ALL they refuse in all versions."""
     if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES", "ANY"):
         return ""
-    limited = _partitions([partition.name for partition in conf.partitions if partition.max_time < float("inf")])
-    return f"{limited}: jobs that are too long and too large" if limited else ""
+    limited = [one.name for one in conf.partitions if one.max_time < float("inf") or one.max_mem_per_node]
+    return f"{_partitions(limited)}: jobs beyond a limit that are too large, too" if limited else ""
 
 
 def _too_large(conf: SlurmConf) -> str:

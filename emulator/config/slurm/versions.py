@@ -553,11 +553,11 @@ class Rules:
     )
     LONG_JOBS_MUST_FIT: bool = _rule(
         "24.11",
-        "a job that is too long for its only partition is refused if that has no nodes for it (EnforcePartLimits=NO); "
-        "one for a partition that is down is not",
-        "one that is too long waits, whatever nodes it asks for; for a partition that is down it is refused",
-        "not named in the release notes; 12 submissions to each of three versions show it",
-        *("too_large_22", "too_large_24", "too_large_26"),
+        "a job that is too long for its only partition, or wants more memory than MaxMemPerNode, is refused if that "
+        "has no nodes for it (EnforcePartLimits=NO); one for a partition that is down is not",
+        "such a job waits, whatever nodes it asks for; for a partition that is down it is refused",
+        "not named in the release notes; 21 submissions to each of three versions show it",
+        *("too_large_22", "too_large_24", "too_large_26", "too_much_memory_24", "too_much_memory_26"),
     )
     LARGE_JOBS_MUST_FIT: bool = _rule(
         "24.11",
