@@ -445,6 +445,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 def _create_reservation(words: list[str], controller: Controller) -> None:
     fields = _whole_partition(_known(_of_reservation(words), OF_A_NEW_RESERVATION))
     flags = _flags(fields)
+    if fields.get("nodes", "").upper() == "ALL" and "PART_NODES" not in flags:
+        flags |= {"ALL_NODES"}
     chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in _words(fields.get(name, "")))
     if not (chosen or "nodes" in fields or "ANY_NODES" in flags):
         raise InputError("Error creating the reservation: Invalid node name specified")

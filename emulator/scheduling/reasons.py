@@ -54,9 +54,12 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
 
 
 def _all_reserved(partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
-    """Whether one reservation for maintenance has all nodes of a partition, of which none is left."""
+    """Whether one reservation for maintenance, or of ALL nodes, has those of a partition, of which none is left."""
     return not (partition.nodes & unreserved).any() and any(
-        "MAINT" in one.flags and not (partition.nodes & ~one.nodes).any() for one in cluster.reservations.values()
+        ("MAINT" in one.flags and not (partition.nodes & ~one.nodes).any())
+        or "ALL_NODES" in one.flags
+        or ("PART_NODES" in one.flags and one.partition is partition)
+        for one in cluster.reservations.values()
     )
 
 
