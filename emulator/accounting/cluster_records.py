@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from operator import itemgetter
 
 import numpy as np
@@ -91,20 +92,25 @@ def collect_cluster(controller: Controller, epoch: int | None = None, whole: boo
 
 
 def _rows(controller: Controller, whole: bool) -> Iterator[Row]:
-    jobs: list[tuple[float, int, Job | JobRequest, str]]
-    jobs = [(job.request.submit, job.id, job, "") for job in controller.cluster.jobs.values()]
-    jobs += [(request.submit, request.id, request, words) for request, words in controller.rejected]
-    jobs.sort(key=itemgetter(0, 1))
-    for _, _, job, words in jobs:
-        yield _row(job, controller, whole) if isinstance(job, Job) else _refused(job, words, whole)
+    # Sorted each for itself, for a log of years has no room for a tuple a job.
+    taken = sorted(controller.cluster.jobs.values(), key=lambda job: (job.request.submit, job.id))
+    refused = sorted(controller.rejected, key=lambda one: (one[0].submit, one[0].id))
+    rows = merge(
+        ((job.request.submit, job.id, _row(job, controller, whole)) for job in taken),
+        ((request.submit, request.id, _refused(request, words, whole)) for request, words in refused),
+        key=itemgetter(0, 1),
+    )
+    yield from map(itemgetter(2), rows)
 
 
 def _run_rows(controller: Controller, whole: bool) -> Iterator[Row]:
     jobs = controller.cluster.jobs.values()
-    runs = [(run.start, job.id, number, run) for job in jobs for number, run in enumerate(job.runs, 1)]
-    runs.sort(key=itemgetter(0, 1, 2))
-    for _, job_id, number, run in runs:
-        yield _run_row(job_id, number, run, controller, whole)
+    runs = [run for job in jobs for run in job.runs]
+    ids = np.fromiter((job.id for job in jobs for _ in job.runs), np.int64, len(runs))
+    numbers = np.fromiter((number for job in jobs for number in range(1, len(job.runs) + 1)), np.int64, len(runs))
+    starts = np.fromiter((run.start for run in runs), np.float64, len(runs))
+    for index in np.lexsort((numbers, ids, starts)):
+        yield _run_row(int(ids[index]), int(numbers[index]), runs[index], controller, whole)
 
 
 def _row(job: Job, controller: Controller, whole: bool) -> Row:

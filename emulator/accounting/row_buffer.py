@@ -67,10 +67,13 @@ class RowBuffer:
         self._rows.clear()
 
     def columns(self) -> Columns:
-        """The rows as columns."""
+        """The rows as columns; from then on it has none: each column is let go before the next one is made."""
         self._take_in()
         found: Columns = {}
-        for (name, column), texts in zip(self._columns.items(), self._texts, strict=True):
-            values = np.array(column, dtype=bool if column.typecode == KINDS["flag"] else column.typecode)
+        for index, (name, column) in enumerate(self._columns.items()):
+            dtype = bool if column.typecode == KINDS["flag"] else column.typecode
+            values, texts = np.array(column, dtype=dtype), self._texts[index]
             found[name] = values if texts is None else np.array(list(texts), dtype=object)[values]
+            self._columns[name] = array(column.typecode)
+            self._texts[index] = None if texts is None else {}
         return found

@@ -169,8 +169,9 @@ def test_notes_are_the_rows_that_were_added(count):
     notes = RowBuffer({"number": "number", "value": "value", "text": "text"})
     for number in range(count):
         notes.add(number, None if number % 2 else number / 2, f"t{number % 3}")
-    columns = notes.columns()
     assert len(notes) == count
+    columns = notes.columns()
+    assert len(notes) == 0
     assert columns["number"].tolist() == list(range(count))
     assert columns["text"].tolist() == [f"t{number % 3}" for number in range(count)]
     assert [value for value in columns["value"].tolist() if value == value] == [n / 2 for n in range(0, count, 2)]
