@@ -349,6 +349,7 @@ class Want:
         counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
+        tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
             and more of these are given than have been counted; as it is planned that does not matter.
         never: why it can never start in the partition, or empty.
@@ -415,6 +416,7 @@ class Want:
     counted_tasks: int = 0
     counts_planned: bool = False
     placed: int = 0
+    tasks_of_gpus: int = 0
     of_rounds: bool = False
     never: str = ""
 

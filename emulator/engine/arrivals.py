@@ -278,9 +278,9 @@ class Arrivals(Part):
         if dependency.delay:
             other = self.cluster.jobs.get(dependency.job)
             if other is not None and other.runs:
-                self.agenda.at(max(self.cluster.now, other.runs[0].start + dependency.delay), "due")
-            else:
-                self.delays.setdefault(dependency.job, set()).add(dependency.delay)
+                self.agenda.at(max(self.cluster.now, other.runs[-1].start + dependency.delay), "due")
+            # It may start again.
+            self.delays.setdefault(dependency.job, set()).add(dependency.delay)
 
 
 def _names_others(want: Want, nodes: Mask) -> bool:

@@ -382,7 +382,7 @@ class Endings(Part):
             first = components_of(job, self.cluster)[0]
             if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:
                 return LAUNCH_FAILURE
-        return WHY_IT_ENDED.get(outcome, "None")
+        return WHY_IT_ENDED.get(outcome, job.held_by or "None")
 
     # What comes back
 

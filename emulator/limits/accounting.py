@@ -207,9 +207,10 @@ class Accounting:
         job.request = replace(job.request, options=options)
         if self.limits:
             longest, stated = acct_policy.longest(account), job.options.time_limit
-            if stated is None and job.partitions[0].default_time is None and longest < job.limit:
-                # DefaultTime counts as if the job had stated it (recorded).
+            if stated is None and job.partitions[0].default_time is None and longest < math.inf:
+                # As if the job had stated it, also where MaxTime is less; DefaultTime counts as stated, too (recorded).
                 job.limit = longest
+                job.request = replace(job.request, options=replace(job.options, time_limit=longest))
             refused = acct_policy.too_many(account, count)
             partition = job.partitions[0]
             refused = refused or acct_policy.never(account, self._wanted(job, partition), job.limit)

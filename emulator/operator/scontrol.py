@@ -445,6 +445,9 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 def _create_reservation(words: list[str], controller: Controller) -> None:
     fields = _whole_partition(_known(_of_reservation(words), OF_A_NEW_RESERVATION))
     flags = _flags(fields)
+    lists = [name for name in ("CoreCnt", "NodeCnt") if "," in fields.get(name.lower(), "")]
+    if lists and controller.parameters.rules.CORE_COUNTS_ARE_NO_LISTS:
+        raise InputError(f"Using a comma separated array for {lists[0]} is no longer valid")
     if fields.get("nodes", "").upper() == "ALL" and "PART_NODES" not in flags:
         flags |= {"ALL_NODES"}
     chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in _words(fields.get(name, "")))

@@ -99,7 +99,8 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
 
 def _one(dependency: Dependency, other: Job, now: float) -> Met:
     if dependency.kind == "after":
-        started = other.runs[0].start if other.runs else None
+        # One that was requeued counts from its next start.
+        started = other.runs[-1].start if other.runs and other.state is not State.PENDING else None
         if other.state is State.CANCELLED and started is None:
             return Met.YES
         return Met.YES if started is not None and now >= started + dependency.delay else Met.NOT_YET

@@ -68,6 +68,8 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations)
+    if job.reason == "None" and job.options.array is not None:
+        return "None"  # Whether a task could start is not asked (recorded).
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_idle_nodes(job, cluster):
         return RESOURCES
     if job.reason != "None":

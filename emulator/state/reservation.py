@@ -19,6 +19,8 @@ from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Ints, Mask
 
+ROOT = "root"
+
 
 @dataclass(slots=True, eq=False)
 class Reservation:
@@ -57,8 +59,10 @@ class Reservation:
     idle_since: float | None = None
 
     def admits(self, job: Job) -> bool:
-        """Whether a job is of a user and an account that may use it."""
-        return _named(job.request.user, self.users) and _named(job.options.account, self.accounts)
+        """Whether a job is of a user and an account that may use it, as root always may."""
+        return job.request.user == ROOT or (
+            _named(job.request.user, self.users) and _named(job.options.account, self.accounts)
+        )
 
     def active(self, now: float) -> bool:
         """Whether it holds now."""

@@ -152,6 +152,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         node_counts=_node_counts(options),
         counted_tasks=_counted_tasks(options, parameters.rules),
         placed=_placed(options, nodes, whole, parameters.rules),
+        tasks_of_gpus=_tasks_of_gpus(options, of_all) if parameters.rules.TASKS_FOLLOW_GPUS and not whole else 0,
         of_rounds=_goes_round_sockets(options, demand, whole, partition, cluster),
         pool=partition.name if partition.name in cluster.machine.pools else "",
         marks=_marks(shares, partition, cluster),
@@ -202,6 +203,12 @@ def _node_counts(options: BatchOptions) -> tuple[int, ...]:
     """Of how many nodes a job may have one number, the largest first; none where any within its bounds will do."""
     counts = options.node_counts
     return counts[::-1] if counts and (counts[0], counts[-1]) == (options.min_nodes, options.max_nodes) else ()
+
+
+def _tasks_of_gpus(options: BatchOptions, gpus: tuple[tuple[str, str, int], ...]) -> int:
+    """Tasks for each of the GPUs that are wanted in all, if they can be dealt out evenly to them; else 0."""
+    count = sum(one[2] for one in gpus) if all(one[0] == GPU for one in gpus) else 0
+    return options.tasks // count if options.tasks and count and options.tasks % count == 0 else 0
 
 
 def _goes_round_sockets(

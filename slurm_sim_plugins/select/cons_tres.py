@@ -129,6 +129,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if want.placed > _places(want, machine, list(picked)):
         return None
     given = _distribute(want, machine, picked)
+    if want.tasks_of_gpus:
+        given = _with_tasks_of_gpus(want, machine, free, capacity, given)
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
         return None
     tasks_on = np.array(list(given.items()), dtype=np.int64)
@@ -205,6 +207,19 @@ def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[in
             cpus[node] = picked[node]
             missing -= 1
     return cpus
+
+
+def _with_tasks_of_gpus(
+    want: Want, machine: Machine, free: Free, capacity: Ints, given: dict[int, int]
+) -> dict[int, int]:
+    """CPUs by node, where each has as many tasks as go with the GPUs that it gives, if there is room for them."""
+    nodes = sorted(given)
+    gres = gres_given(want, machine, free, nodes, [0] * len(nodes))
+    if gres is None:
+        return given
+    gpus = [sum(counts[index] for (name, _), counts in gres.items() if name == "gpu") for index in range(len(nodes))]
+    cpus = {node: count * want.tasks_of_gpus * want.cpus_per_task for node, count in zip(nodes, gpus, strict=True)}
+    return cpus if all(0 < cpus[node] <= capacity[node] for node in nodes) else given
 
 
 def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
@@ -515,12 +530,13 @@ class _Picker:
     def _by_looks(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free, as Slurm 26.05 does it.
 
-        They are looked at in their order for the largest share, until one has as much as the last that was taken. The
+        They are looked at in their order for the largest share, whatever of that the job can use, until the one that
+        has it so far has as many free CPUs as the last that was taken. The
         one that is taken counts with the CPUs of the one that was looked at last. Where it counts with more than are
         missing it gives what is missing, else what it has itself.
         """
-        share = left / (self._machine.units * self._machine.threads)
-        nodes = np.flatnonzero(left > 0)
+        share, nodes = self._share, np.flatnonzero(left > 0)
+        cpus = np.rint(share * self._machine.units * self._machine.threads)
         for weight in np.unique(self._machine.weight[nodes]).tolist():
             last = -1.0
             group = nodes[self._machine.weight[nodes] == weight].tolist()
@@ -528,9 +544,9 @@ class _Picker:
                 best = looked_at = group[0]
                 for looked_at in group:
                     best = looked_at if share[looked_at] > share[best] else best
-                    if share[best] == last:
+                    if cpus[best] == last:
                         break
-                last = share[best]
+                last = cpus[best]
                 group.remove(best)
                 self._take(best, int(left[looked_at]))
 

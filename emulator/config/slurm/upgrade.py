@@ -198,6 +198,15 @@ def _stated_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu" if _cpus_per_gpu(conf) else ""
 
 
+def _core_lists(conf: SlurmConf) -> str:
+    return "reservations of so many cores of each node, if any are made"
+
+
+def _tasks_and_gpus(conf: SlurmConf) -> str:
+    has = any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
+    return "jobs with --gpus and --ntasks on several nodes" if has else ""
+
+
 def _dependent(conf: SlurmConf) -> str:
     return "jobs with afterok or afternotok of jobs that are forgotten (MinJobAge)"
 
@@ -418,6 +427,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
+    "TASKS_FOLLOW_GPUS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,
     "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,
@@ -462,6 +472,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
+    "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "BACK_IS_NEWS": _resumed,
     "POWER_RATES_BY_LOOK": _power_rates,

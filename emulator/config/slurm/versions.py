@@ -181,6 +181,14 @@ class Rules:
         "not named in the release notes; questions to each of three versions show it",
         *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05"),
     )
+    TASKS_FOLLOW_GPUS: bool = _rule(
+        "24.11",
+        "a node gets as many of the tasks as go with the GPUs that it gives, if they can be dealt out evenly to all: "
+        "-n6 --gpus=6 gets four CPUs on a node with four GPUs, and two on the next",
+        "it gets as many as it has room for: five, and one",
+        "not named in the release notes; 23 questions to each of three versions show it",
+        *("tasks_of_gpus-22.05", "tasks_of_gpus-24.11", "tasks_of_gpus-26.05"),
+    )
     GPUS_COUNT_CPUS: bool = _rule(
         "24.11",
         "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits",
@@ -521,6 +529,13 @@ class Rules:
         "and so is one that is larger than its reservation",
         "not named in the release notes",
         *("reservation_other_nodes_22", "reservation_other_nodes_24"),
+    )
+    CORE_COUNTS_ARE_NO_LISTS: bool = _rule(
+        "24.11",
+        "scontrol refuses lists of numbers of cores (CoreCnt) or nodes of a reservation",
+        "it takes them: so many cores of each node",
+        "not named in the release notes; scontrol says it",
+        *("cores_reserved_22", "core_lists_24"),
     )
     RESERVATIONS_TAKE_WHOLE_NODES: bool = _rule(
         "24.11",

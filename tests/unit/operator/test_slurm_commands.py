@@ -739,3 +739,10 @@ def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
     assert 60 <= start("Flags=PURGE_COMP=1") <= 60 + 62
     # A job of the reservation works for 100 s.
     assert 160 <= start("Flags=PURGE_COMP=1", "-N1 -t2 --reservation=r", "-N1 -t2 --reservation=r") <= 160 + 92
+
+
+def test_a_job_that_was_requeued_counts_for_those_after_it_from_its_next_start() -> None:
+    found = run(["-n1 -t5", "-n1 -t5 -d after:1+1"], [(25.0, "scontrol requeue 1")])
+    first, second = (found.cluster.jobs[number] for number in (1, 2))
+    assert len(first.runs) == 2
+    assert first.runs[1].start + 60 <= second.runs[0].start < first.runs[1].start + 70
