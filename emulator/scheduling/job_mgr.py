@@ -164,15 +164,19 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
     """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
+    Nodes without the features that it wants do not count; but for alternatives in brackets what they lack is told, too.
     Slurm compares with the memory of nodes where memory is not consumable, too.
     """
-    nodes = np.flatnonzero(partition.nodes & ~known_nodes(options.exclude, cluster))
+    nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
+    ways = choices(options.constraint, cluster.machine.features, unknown=True)
+    featured = nodes & np.any([way.mask for way in ways], axis=0)
     cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
-    few = cluster.machine.cpus[nodes] < cpus
-    little = cluster.machine.memory[nodes] < max(options.memory_per_node or 0, options.memory_per_cpu or 0)
-    if not len(nodes) or not (few | little).all():
+    few = cluster.machine.cpus < cpus
+    lacking = few | (cluster.machine.memory < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
+    told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
+    if not len(told) or (featured & ~lacking).any():
         return ""
-    return NOT_ENOUGH_CPUS if few[-1:].any() else NOT_ENOUGH_MEMORY
+    return NOT_ENOUGH_CPUS if few[told[-1]] else NOT_ENOUGH_MEMORY
 
 
 def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
@@ -348,6 +352,9 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     """What ``sbatch`` itself refuses: a list of more nodes than are wanted, or words that do not go together."""
     if request.options.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
         raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
+    stated = request.options
+    if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
+        raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
     if not set(request.options.exclude).isdisjoint(request.options.node_list):
         raise RejectedError("Invalid node name specified")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
@@ -385,16 +392,20 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
         default = cluster.default if reserved is None or reserved.partition is None else reserved.partition
         if default is None:
             raise RejectedError("No partition specified or system default partition")
-        return _reserved([_open(default, cluster)], request)
+        return _reserved(_taking([_open(default, cluster)]), request)
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         raise RejectedError("Invalid partition name specified")
     named = dict.fromkeys(_open(cluster.partitions[name], cluster).name for name in request.options.partitions)
-    # A job is not of those that take none as it is submitted, also once they are up again.
-    taken = [cluster.partitions[name] for name in named if cluster.partitions[name].takes_jobs]
+    return _reserved(_taking([cluster.partitions[name] for name in named]), request)
+
+
+def _taking(partitions: list[Partition]) -> list[Partition]:
+    """Those that take jobs: a job is not of the others, also once they are up again."""
+    taken = [partition for partition in partitions if partition.takes_jobs]
     if not taken:
         raise RejectedError("Required partition not available (inactive or drain)")
-    return _reserved(taken, request)
+    return taken
 
 
 def _open(partition: Partition, cluster: Cluster) -> Partition:

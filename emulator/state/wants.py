@@ -90,6 +90,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
     if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
         most = bound
+    most = _most_with_gpus(options, nodes, most)
     if one_node and whole and parameters.rules.FIRST_NODE_FOR_ONE:
         per_node = FAR
     of_gpus = max(of_node, cpus if most == 1 else 1) if _gpus_give_cpus(demand, whole, parameters.rules) else 0
@@ -256,6 +257,11 @@ def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> 
     if most == 1 or options.tasks == 1:
         return options.tasks
     return 1 if options.tasks == nodes == most else FAR
+
+
+def _most_with_gpus(options: BatchOptions, nodes: int, most: int | None) -> int | None:
+    """On how many nodes a job may be at most: GPUs are not shared out among more than there are tasks."""
+    return max(nodes, options.tasks) if most is None and options.tasks is not None and options.gpus else most
 
 
 def nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:

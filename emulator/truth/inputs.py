@@ -17,6 +17,7 @@ from emulator.engine.arrivals import NEW_RECORD
 from emulator.truth.known import Clock, Known, Work
 from emulator.truth.numbers import NAMED
 from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import BatchOptions
 from emulator.workload.scenario import Action, Rejection, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
@@ -195,10 +196,18 @@ def _refused(scenario: Scenario) -> Iterator[tuple[str, JobRequest]]:
     for rejection in scenario.recorded.rejected or ():
         if rejection.options is not None:
             request = JobRequest(
-                id=made.pop(rejection.name, 0) or next(unused),
+                id=made.pop(rejection.name, 0) or _first_unused(unused, rejection.options),
                 submit=rejection.at,
                 run=0.0,
                 options=replace(rejection.options, name=rejection.options.name or rejection.name),
                 user=rejection.user or DEFAULT_USER,
             )
             yield rejection.name, request
+
+
+def _first_unused(unused: Iterator[int], options: BatchOptions) -> int:
+    """A number that is not in use, before as many for further components."""
+    first = next(unused)
+    for _ in options.components:
+        next(unused)
+    return first
