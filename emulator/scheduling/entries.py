@@ -19,6 +19,7 @@ from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG
 
 Pair = tuple[Job, Partition]
+NEVER_SATISFIED = "DependencyNeverSatisfied"
 
 
 def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterator[Job]:
@@ -32,10 +33,16 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterato
         cluster.order.settle(job)
         if job.eligible is not None and job.options.array is None:
             del cluster.unsettled[job.id]
-        if job.reason == "DependencyNeverSatisfied":
-            asked = job.options.kill_on_invalid_dependency
-            if kill if asked is None else asked:
-                yield job
+        asked = job.options.kill_on_invalid_dependency
+        if (kill if asked is None else asked) and _depends_in_vain(job, cluster):
+            job.reason = NEVER_SATISFIED
+            yield job
+
+
+def _depends_in_vain(job: Job, cluster: Cluster) -> bool:
+    """Whether what a job depends on cannot be any more; of those on hold Slurm finds that out once a minute."""
+    on_hold = bool(job.held_by and job.request.options.dependencies)
+    return dependencies_met(job, cluster) is Met.NEVER if on_hold else job.reason == NEVER_SATISFIED
 
 
 def forget_settled(job: Job, cluster: Cluster) -> None:
@@ -141,7 +148,7 @@ OBSTACLES = (
     "JobHeldAdmin",
     "BeginTime",
     "Dependency",
-    "DependencyNeverSatisfied",
+    NEVER_SATISFIED,
     "JobArrayTaskLimit",
     "Reservation",
     "ReservationDeleted",
@@ -155,7 +162,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         return job.held_by
     options = job.request.options
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
-        return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
+        return "Dependency" if met is Met.NOT_YET else NEVER_SATISFIED
     if job.begin > cluster.now:
         return "BeginTime"
     if options.reservation and reservations.lacks(job):
