@@ -114,6 +114,8 @@ class Accounting:
         self.decides = False
         self._kept_by_share: set[tuple[Share, float, bool]] = set()
         self._watched: dict[int, LimitedJob] = {}
+        # CPUs of waiting jobs on the nodes that were found for them last: Slurm counts them with these from then on.
+        self._cpus_found: dict[int, float] = {}
         self._accounts: dict[tuple[Share, Quality | None, str, str, str], Account] = {}
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
@@ -311,6 +313,7 @@ class Accounting:
 
     def left(self, job: LimitedJob) -> None:
         """A job has left for good."""
+        self._cpus_found.pop(job.id, None)
         if job.account is not None:
             acct_policy.age(job.account, False)
             acct_policy.submitted(job.account, -1)
@@ -342,8 +345,9 @@ class Accounting:
         if account is None or not account.tests_resources:
             return ""
         if allocation is None:
-            amounts = self._wanted(job, partition)
+            amounts = self._wanted(job, partition, self._cpus_found.get(job.id, 0))
         else:
+            self._cpus_found[job.id] = float(self._cluster.machine.cpus_of(allocation))
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
         if account.tests_nodes:
             self._count_nodes(account, self._nodes_at_start(job, partition, allocation, planned))
@@ -413,10 +417,9 @@ class Accounting:
                 self.manager.open_row(quality.of(quality.accounts, account))
         self.usage.grow(self.manager.rows)
 
-    def _wanted(self, job: LimitedJob, partition: Partition) -> Vector:
-        return self.tres.wanted(
-            job.wants[partition.name], job.options, partition, self._cluster.machine, self._cluster.parameters.memory
-        )
+    def _wanted(self, job: LimitedJob, partition: Partition, cpus: float = 0) -> Vector:
+        want, managed = job.wants[partition.name], self._cluster.parameters.memory
+        return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus)
 
     @staticmethod
     def forget(job: LimitedJob, reason: str = "None") -> None:

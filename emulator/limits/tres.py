@@ -51,12 +51,15 @@ class Tres:
         self._weights: dict[str, list[tuple[int, float]]] = {}
 
     def wanted(
-        self, want: Want, options: BatchOptions, partition: Partition, machine: Machine, managed: bool
+        self, want: Want, options: BatchOptions, partition: Partition, machine: Machine, managed: bool, cpus: float = 0
     ) -> Vector:
-        """What a job asks for before it is placed, with what it needs there; memory only where it is managed."""
+        """What a job asks for before it is placed, with what it needs there; memory only where it is managed.
+
+        Once nodes were found for it, it counts with the CPUs that it would have had there.
+        """
         nodes = want.min_nodes
         amounts = [0.0] * len(self.names)
-        amounts[CPU] = float(max(options.tasks_on(nodes) * want.cpus_per_task, nodes))
+        amounts[CPU] = cpus or float(max(options.tasks_on(nodes) * want.cpus_per_task, nodes))
         amounts[NODE] = float(nodes)
         if managed:
             amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_cpu * amounts[CPU]
