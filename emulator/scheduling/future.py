@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import takewhile
 from math import inf
 from typing import NamedTuple
@@ -53,17 +53,25 @@ class Future:
         cluster: the cluster state.
         preemptable: running jobs that are no obstacle to a later start.
         linear: growth of the windows in seconds; 0: they double.
+        units: what is free of each node without some jobs, where several may have the same cores; None where none may.
     """
 
-    def __init__(self, cluster: Cluster, preemptable: Sequence[Job] = (), linear: float = 0.0) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        preemptable: Sequence[Job] = (),
+        linear: float = 0.0,
+        units: Callable[[Collection[int]], Sequence[int]] | None = None,
+    ) -> None:
         self._cluster = cluster
         self._linear = linear
+        self._units = units
         # select/linear takes ends one by one (recorded).
         self._one_by_one = cluster.nodes_for.whole_nodes
-        gone = {job.id for job in preemptable}
+        self._gone = gone = {job.id for job in preemptable}
         spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
         ends = releases(cluster, gone)
-        self._ends = [one.end for one in ends]
+        self._ends, self._ids = [one.end for one in ends], [one.id for one in ends]
         self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
         self._spare = Releases(spare)
         self._on = [one.allocation.nodes for one in ends]
@@ -100,13 +108,12 @@ class Future:
         base, now = self._cluster.free, self._cluster.now
         yield now, base
         if self._spare.count:
-            base = self._spare.added(base, self._spare.count)
-            yield now, base
+            yield now, self._free_after(0, self._spare.count)
         while index < count:
             until = self._window_end(self._ends[index], self._ends[0])
             while index < count and self._ends[index] <= until:
                 index += 1
-            yield max(self._ends[index - 1], now), self._released.added(base, index)
+            yield max(self._ends[index - 1], now), self._free_after(index, self._spare.count)
 
     def of_nodes(self, begin: float, later: float, nodes: Mask, by_tries: bool = True) -> Iterator[tuple[float, Free]]:
         """The same from ``begin`` on for some nodes: runs without any are passed over, and none counts that ends later.
@@ -145,6 +152,8 @@ class Future:
         if known is None:
             base = self._spare.added(self._cluster.free, spare)
             known = self._after[many, spare] = self._released.added(base, many)
+            if self._units is not None and known is not self._cluster.free:
+                known.units[:] = self._units({*self._ids[:many], *(self._gone if spare else ())})
         return known
 
     def last_end(self, allocation: Allocation, until: float) -> float:

@@ -10,7 +10,7 @@ tick that is common to all. A job that is suspended so keeps all that it has.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
@@ -83,6 +83,11 @@ class Rows:
         """Count the cores again that are free without some jobs, where several may have the same."""
         if self._shared is not None:
             free.units[:] = self._shared.units_without({job.id for job in gone})
+
+    @property
+    def units_without(self) -> Callable[[Collection[int]], Sequence[int]] | None:
+        """How many cores of each node are free without some jobs; None where no job stands still on those of others."""
+        return self._shared.units_without if self._shared is not None and self.gang is not None else None
 
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""
