@@ -441,7 +441,8 @@ class Windows(WindowPlan):
             clash = self.slots.first_end(start, self._step(start + limit), allocation.nodes)
             if clash is None:
                 return planned
-            at = clash
+            # It is tried again from when it would start, beside the slots that keep nodes then.
+            at = start if start > at else clash
 
     def _step(self, end: float) -> float:
         """The whole step with which a slot ends: the last one before its end, in newer versions the next."""
@@ -480,9 +481,9 @@ class Windows(WindowPlan):
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
 
-        Tried are ``at``, each time at which a slot begins or ends, and the end of a reservation that keeps nodes from
+        Tried are ``at``, each time at which slots leave more nodes, and the end of a reservation that keeps nodes from
         a run that begins at the time that is tried. What would start when
-        the next of them has come is tried from there again: there may be more nodes then. So it is planned in spite of
+        the next of them has come is tried from there again, as there are more nodes then. So it is planned in spite of
         a reservation that begins once a run from the time tried would be over.
         """
         alike = self._sought_by(job, partition, limit)
@@ -491,9 +492,11 @@ class Windows(WindowPlan):
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
+        allowed = self._cluster.usable(job, partition)
         while begin < math.inf:
-            later = self._following(job, partition, begin, limit, bounds)
-            usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
+            free = allowed & chosen & self._controls.not_reserved(job, begin, limit)
+            later = self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
+            usable = allowed & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
             found = self._will_run(job, partition, later, usable, ends)
             if found is not None:
@@ -544,6 +547,21 @@ class Windows(WindowPlan):
                 return found
             begin = later
         return None
+
+    def _more_left(self, usable: Mask, begin: float, limit: float, bounds: Sequence[float]) -> list[float]:
+        """The first time at which slots leave any of some nodes that they kept at any time from ``begin`` till then.
+
+        Slurm goes through the spaces between bounds up to the one behind the first that begins when a run from
+        ``begin`` on is over.
+        """
+        edges, kept = [begin, *bounds[bisect_right(bounds, begin) :], math.inf], self._cluster.no_nodes()
+        for index, (first, middle, last) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
+            if index > 1 and edges[index - 1] > begin + limit:
+                break
+            kept |= usable & self._kept(first, middle - first)
+            if (kept & ~self._kept(middle, last - middle)).any():
+                return [middle]
+        return []
 
     def _openings(self, usable: Mask, begin: float, limit: float, bounds: Sequence[float]) -> list[float]:
         """The first time at which a slot leaves any of some nodes, while a run from ``begin`` on would go on.

@@ -66,14 +66,24 @@ cpdef (long long, long long, long long) place(
 cdef double _whole(Request request, double end) noexcept
 @cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
-@cython.locals(run=cython.longlong)
-cdef double _hopeful(Request request, Columns slots, double begin) except? -1
-@cython.locals(passed=cython.longlong)
-cdef double _last(Columns slots, double time) noexcept
+@cython.locals(run=cython.longlong, later=double)
+cdef double _hopeful(Request request, Columns slots, double begin, Work work) except? -1
 cdef void _catch_up(Request request, Columns slots, Work work) except *
 cdef void _notice(Request request, Columns slots, long long slot, Work work) noexcept
 @cython.locals(found=double, following=cython.longlong)
-cdef double _next(Request request, Columns slots, double begin) noexcept
+cdef double _next(Request request, Columns slots, double begin, Work work) noexcept
+@cython.locals(
+    count=cython.longlong, end=double, first=cython.longlong, rank=cython.longlong, slot=cython.longlong, time=double,
+    index=cython.longlong)
+cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
+@cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
+cdef long long _ended(Columns slots, double time) noexcept
+@cython.locals(
+    marked=cython.longlong[::1], usable="const unsigned char[::1]", time=double, many=cython.longlong,
+    part=cython.longlong, other=cython.longlong)
+cdef bint _leaves_any(Request request, Columns slots, long long slot, double begin, Work work) noexcept
+@cython.locals(found=cython.longlong, part=cython.longlong)
+cdef long long _unmark(Columns slots, long long slot, long long[::1] marked) noexcept
 @cython.locals(slot=cython.longlong)
 cdef bint _reserved(Request request, Columns slots, double begin) noexcept
 @cython.locals(later=double, found=cython.longlong)

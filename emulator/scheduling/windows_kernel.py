@@ -310,7 +310,7 @@ def _whole(request: Request, end: float) -> float:
 def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     """Begin a search at a time, or at the last bound before which nothing can fit: infinite if nothing ever does."""
     settle(request.outlook)
-    begin = _hopeful(request, slots, begin)
+    begin = _hopeful(request, slots, begin, work)
     work.tried = work.time = begin
     if begin == inf:
         return
@@ -334,18 +334,17 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
         _notice(request, slots, slot, work)
 
 
-def _hopeful(request: Request, slots: Columns, begin: float) -> float:
-    """The last bound, or the time at which is begun, before which there are too few nodes even without slots."""
+def _hopeful(request: Request, slots: Columns, begin: float, work: Work) -> float:
+    """The last time that is tried, from one on, before which there are too few nodes even without slots."""
     run = soonest(request.outlook, request.code.cpus, request.code.min_nodes)
     if run < 0:
         return inf
-    return max(begin, _last(slots, request.outlook.runs.ends[run - 1])) if run > 0 else begin
-
-
-def _last(slots: Columns, time: float) -> float:
-    """The last time at which a slot begins or ends by then."""
-    passed = _later(slots.marks, slots.sizes[MARKS], time)
-    return slots.marks[passed - 1] if passed > 0 else -inf
+    if run > 0:
+        later = _next(request, slots, begin, work)
+        while later <= request.outlook.runs.ends[run - 1]:
+            begin = later
+            later = _next(request, slots, begin, work)
+    return begin
 
 
 def _catch_up(request: Request, slots: Columns, work: Work) -> None:
@@ -372,16 +371,83 @@ def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:
             _change(request, slots, slot, 1, work)
 
 
-def _next(request: Request, slots: Columns, begin: float) -> float:
-    """The next time at which a slot begins or ends, or at which is looked again as a reservation keeps nodes now."""
-    known, found = slots.sizes[MARKS], inf
-    following = _later(slots.marks, known, begin)
-    if following < known:
-        found = slots.marks[following]
+def _next(request: Request, slots: Columns, begin: float, work: Work) -> float:
+    """The time that is tried next: slots leave more nodes, or it is looked again as a reservation keeps nodes now."""
+    found = _more_left(request, slots, begin, work)
     if _reserved(request, slots, begin):
         following = _later(slots.others, len(slots.others), begin)
         if following < len(slots.others):
             found = min(found, slots.others[following])
+    return found
+
+
+def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> float:
+    """The first time at which slots leave any node that they kept at any time from ``begin`` till then.
+
+    Slurm goes through the spaces between bounds up to the one behind the first that begins when a run from ``begin``
+    on is over. Nodes that reservations keep from such a run do not count.
+    """
+    count, end = slots.sizes[COUNT], begin + request.length
+    if slots.sizes[RESERVED] == count:
+        return inf
+    first = _later(slots.marks, slots.sizes[MARKS], begin)
+    rank = _ended(slots, begin)
+    while rank < count:
+        slot = slots.order[END, rank]
+        time: float = slots.times[END, slot]
+        if slot >= slots.sizes[RESERVED]:
+            index = _later(slots.marks, slots.sizes[MARKS], time) - 1
+            if index > first + 1 and slots.marks[index - 2] > end:
+                return inf
+            if _leaves_any(request, slots, slot, begin, work):
+                return time
+        rank += 1
+    return inf
+
+
+def _ended(slots: Columns, time: float) -> int:
+    """How many slots have ended at a time."""
+    low, high = 0, slots.sizes[COUNT]
+    while low < high:
+        middle = (low + high) // 2
+        if slots.times[END, slots.order[END, middle]] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work: Work) -> bool:
+    """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``."""
+    marked, usable, time, many = work.sets[0], request.outlook.usable, slots.times[END, slot], 0
+    part = slots.parts[FIRST, slot]
+    for node in range(len(marked)):
+        marked[node] = 0
+    for index in range(part, part + slots.parts[MANY, slot]):
+        if usable[slots.members[index]]:
+            marked[slots.members[index]] = 1
+            many += 1
+    for place in range(len(request.near)):
+        other = request.near[place]
+        if slots.times[BEGIN, other] < begin + request.length and slots.times[END, other] > begin:
+            many -= _unmark(slots, other, marked)
+    for rank in range(slots.sizes[COUNT]):
+        if many == 0:
+            return False
+        other = slots.order[BEGIN, rank]
+        if slots.times[BEGIN, other] > time:
+            break
+        if other >= slots.sizes[RESERVED] and slots.times[END, other] > time:
+            many -= _unmark(slots, other, marked)
+    return many > 0
+
+
+def _unmark(slots: Columns, slot: int, marked: Ints) -> int:
+    """How many of the nodes of a slot were marked; they are not any more."""
+    found, part = 0, slots.parts[FIRST, slot]
+    for index in range(part, part + slots.parts[MANY, slot]):
+        found += marked[slots.members[index]]
+        marked[slots.members[index]] = 0
     return found
 
 
@@ -397,7 +463,7 @@ def _reserved(request: Request, slots: Columns, begin: float) -> bool:
 def _seek(request: Request, slots: Columns, work: Work) -> int:
     """Go on until the job fits; on how many nodes, or 0 if it never does."""
     while work.tried < inf:
-        later = _next(request, slots, work.tried)
+        later = _next(request, slots, work.tried, work)
         found = _within(request, work, later)
         if found > 0:
             work.start = _own_end(request, work, found) if request.terms.own_ends else work.time
@@ -406,6 +472,9 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
             later = inf
             if work.start > request.terms.now:
                 later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
+                if later < inf and work.start > work.tried:
+                    # It is tried again from when it would start, beside the slots that keep nodes then.
+                    later = work.start
             if later == inf:
                 return found
         if later == inf:
