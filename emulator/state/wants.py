@@ -372,6 +372,9 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     Raises:
         RejectedError: there is something of the kind.
     """
+    of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
+    if of_devices and cluster.nodes_for.whole_nodes:
+        raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
     if options.cpus_per_task and options.cpus_per_gpu:
         raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
     asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
