@@ -247,12 +247,13 @@ class Order:
         """By what an entry is ordered, as its job is now."""
         index, job, partition = pair
         if self.listed is not None:
-            return (0, 0, 0, *self.listed.place(job), job.request.task, index)
+            return (0, 0, 0, *self.listed.place(job), index, job.request.task)
         drawn = index >= len(job.partitions)
         above = drawn or (bool(self._reservations) and job.request.options.reservation in self._reservations)
         number = job.number_in(partition.name) if job.priorities else job.priority
         first = (-partition.tier, -above) if self.tiers_first else (-above, -partition.tier)
-        return (*first, -number, *job.tie_break, index)
+        # Tasks of an array are one record, which is tried in one partition after the other.
+        return (*first, -number, job.came, job.first, index, job.task)
 
     def kinds(self) -> Set[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""
@@ -321,7 +322,7 @@ class Order:
             if job.answer is not answer or job.lift or job.priorities is not EMPTY:
                 return False
             number = numbers[job.place]
-            if last is None or last[2] is not pair[2]:
+            if last is None or last[2] is not pair[2] or last[0] != pair[0]:
                 if last is not None and not self._goes_before(last, pair):
                     return False
             elif number >= before:
@@ -346,7 +347,7 @@ class Order:
         """Whether the rank of one pair is below that of another."""
         job, behind = one[1], other[1]
         # A job in one partition has no other numbers but its priority.
-        plain = one[2] is other[2] and job.priorities is EMPTY and behind.priorities is EMPTY
+        plain = one[2] is other[2] and one[0] == other[0] and job.priorities is EMPTY and behind.priorities is EMPTY
         if not plain or self.listed is not None or self._reservations:
             return self.rank(one) < self.rank(other)
         if job.priority > behind.priority:

@@ -36,7 +36,7 @@ class Backfill:
         bf_max_job_user_part: of those, jobs of a user in a partition; 0 for all.
         bf_max_job_assoc: of those, jobs of a user and account; 0 for all.
         bf_max_job_start: jobs that a cycle starts; 0 for all.
-        bf_max_job_array_resv: tasks of an array that keep a hole in a partition.
+        bf_max_job_array_resv: tasks of an array that keep a hole in a partition; the count runs on over its partitions.
         bf_job_part_count_reserve: jobs of a partition that keep a hole; 0 for all.
         bf_min_prio_reserve: the priority from which on a job keeps a hole.
         bf_min_age_reserve: seconds that a job has to wait before it keeps a hole.
@@ -94,6 +94,9 @@ class Backfill:
         self._array: Hashable = None
         self._refused = False
         self._kept: Counter[Hashable] = Counter()
+        self._tasks: tuple[Hashable, Hashable, int] = None, None, 0
+        self._waiting: Counter[Hashable] = Counter()
+        self._begun: Counter[Hashable] = Counter()
         plan = view.window_plan(
             resolution=self.bf_resolution,
             window=60 * self.bf_window,
@@ -107,6 +110,7 @@ class Backfill:
         by = "MIN" if self.bf_hetjob_immediate and self.bf_hetjob_prio == "NONE" else self.bf_hetjob_prio
         if by != "NONE":
             queue = together(queue, by)
+        self._queue: list[Any] = queue
         # Compiled code knows this class alone: a subclass may try them in another order. A copy in which the steps
         # of `_try` or `_in_turn` are others does without it.
         stock = type(self) is Backfill and self._all_keep() and not pace.test_time
@@ -115,6 +119,7 @@ class Backfill:
         if (yield from steps):
             yield from self._start_het_jobs(plan, view.now)
             yield from pace.end()
+        self._queue = []
 
     def _try(
         self, queue: list[Any], plan: WindowPlan, pace: Pace, view: SchedulingView
@@ -210,6 +215,7 @@ class Backfill:
             yield from self._start(entry, hole, plan)
         elif place := plan.beside(entry):
             self._refused = False
+            self._begun[entry.array] += 1
             yield Start(entry, where=place)
         elif hole.start <= now + 60 * self.bf_window:
             return (yield from self._reserve(entry, hole, plan, now))
@@ -257,22 +263,43 @@ class Backfill:
         self._started += 1
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
+            self._begun[entry.array] += 1
             yield Start(entry, where=hole.place)
         else:
+            self._refused = self._is_last_task(entry)
             plan.keep(hole)
 
     def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
-        if entry.array is not None and self._kept[entry.array, entry.partition] >= self.bf_max_job_array_resv:
+        if entry.array is not None and not self.bf_max_job_array_resv:
             return True
         yield Reserve(entry, hole.start)
         if not self._keeps(entry, now):
             return True
         if plan.full:
             return False
-        self._refused = False
+        self._refused = self._is_last_task(entry)
         self._keep(entry, hole, plan)
         return True
+
+    def _is_last_task(self, entry: Any) -> bool:
+        """Whether no other task of its array is tried in the partition, once one more keeps a hole.
+
+        Slurm counts on where the array is tried in its next partition, as long as no other array kept a hole in
+        between: there only the rest of the tasks keep one, at least one of them.
+        """
+        array, first, kept = self._tasks
+        if entry.array is None:
+            return False
+        first, kept = (first, kept + 1) if entry.array == array else (entry.partition, 1)
+        self._tasks = entry.array, first, kept
+        if kept >= self.bf_max_job_array_resv:
+            return True
+        if entry.partition == first:
+            return False
+        if not self._waiting:
+            self._waiting.update((each.array, each.partition) for each in self._queue)
+        return kept >= self._waiting[entry.array, entry.partition] - self._begun[entry.array]
 
     def _keeps(self, entry: Any, now: float) -> bool:
         """Whether a hole may be kept for a job."""
@@ -285,7 +312,7 @@ class Backfill:
         return now - entry.submit >= self.bf_min_age_reserve and not (self.bf_one_resv_per_job and self._kept[entry.id])
 
     def _keep(self, entry: Any, hole: Hole, plan: WindowPlan) -> None:
-        for which in ((entry.array, entry.partition), entry.partition, entry.id):
+        for which in (entry.partition, entry.id):
             self._kept[which] += 1
         plan.keep(hole)
 
