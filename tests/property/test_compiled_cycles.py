@@ -133,6 +133,6 @@ def test_most_jobs_are_tried_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Backfill, "_try", counted)
     monkeypatch.setattr("emulator.scheduling.windows_compiled.Keeping", Counted)
-    outcome(4, "22.05", compiled=True)
+    outcome(2, "22.05", compiled=True)
     assert tried["there"] == 0
     assert tried["here"] > 0
