@@ -50,12 +50,16 @@ class Rows:
         if self._shared is None:
             return None
         many = self.depth(job, partition) - (self.gang is not None)
+        if self.gang is not None and many < 2 and self._cluster.nodes_for.whole_nodes:
+            found = candidates(job, partition, self._cluster, again=True)
+            stay = [other for other in found if preempt_mode(other, self._cluster) == "SUSPEND"]
+            return self._shared.in_turn(job, partition, usable, stay)
         if self.gang is not None:
             # The additional row is for jobs that share (recorded).
             others = self._suspended_for(job, partition) if self._more and takes_part(job, partition) else []
             if self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN:
-                found = self._shared.over_others(job, partition, usable, many, self._more)
-                return found or self._shared.instead_of(job, partition, usable, many, others)
+                over = self._shared.over_others(job, partition, usable, many, self._more)
+                return over or self._shared.instead_of(job, partition, usable, many, others)
             return self._shared.over_others(job, partition, usable, many + bool(others), self._more)
         if many < 2:
             return None

@@ -164,6 +164,46 @@ class SharedRows:
                 return -len(self._avoided), found
         return None
 
+    def in_turn(
+        self, job: Job, partition: Partition, usable: Mask, others: Sequence[Job]
+    ) -> tuple[int, Allocation] | None:
+        """Where a job finds nodes on which there is no other, once some are left out in turn, as select/linear does.
+
+        It goes through them a second time: the one with which it fitted goes first then, and those with more nodes.
+
+        Returns:
+            as :meth:`over_others` does.
+        """
+        order, free = list(others), self._cluster.free
+        for attempt in range(2):
+            avoided, many, found = self._taken, 0, None
+            while found is None and many < len(order):
+                many += 1
+                avoided = self._cores_but(order[:many])
+                found = self._choose(job, partition, usable, avoided, free)
+            if found is None:
+                return None
+            if attempt or len(order) == 1:
+                self._avoided.append(avoided)
+                return -len(self._avoided), found
+            freed = {each.id: self._freed(each, usable, order) for each in order[: many - 1]}
+            before = sorted(order[: many - 1], key=lambda each: -freed[each.id])
+            order = [order[many - 1], *before, *order[many:]]
+        return None
+
+    def _freed(self, job: Job, usable: Mask, order: Sequence[Job]) -> int:
+        """On how many nodes of a job there is no other once it is left out, and those before it."""
+        assert job.run is not None
+        avoided = self._cores_but(order[: order.index(job) + 1])
+        return sum(bool(usable[node]) and not self._on(node, avoided) for node in job.run.allocation.nodes)
+
+    def _cores_but(self, gone: Sequence[Job]) -> Cores:
+        """The cores of all jobs but some."""
+        without, avoided = {job.id for job in gone}, 0
+        for job, cores in self._cores.items():
+            avoided |= 0 if job in without else cores
+        return avoided
+
     def later(
         self, job: Job, partition: Partition, usable: Mask, many: int, free: Free, gone: Collection[int]
     ) -> Allocation | None:
