@@ -53,8 +53,15 @@ def forget_settled(job: Job, cluster: Cluster) -> None:
         del cluster.unsettled[job.id]
 
 
-def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
-    """Say of a waiting job whether it may be scheduled, and why not."""
+def refresh(job: Job, cluster: Cluster, reservations: Reservations, enters: bool = False) -> None:
+    """Say of a waiting job whether it may be scheduled, and why not.
+
+    Args:
+        job: the job.
+        cluster: the cluster state.
+        reservations: by name.
+        enters: whether it was just submitted: whether an array may be scheduled only a pass asks, so it grows no older.
+    """
     reason = _obstacle(job, cluster, reservations)
     if reason:
         job.reason = reason
@@ -63,8 +70,10 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
     if job.eligible is None:
         # The pass that finds it out may come later.
         job.eligible = job.begin if job.reason == "BeginTime" else cluster.now
-        if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
-            job.accrue = job.eligible
+        if not (enters and job.options.array is not None):
+            _grow_older(job, cluster, job.eligible)
+    elif job.accrue is None and job.options.array is not None:
+        _grow_older(job, cluster, cluster.now)
     bounds = [partition_reason(job, partition) for partition in job.partitions]
     if bounds[0] is not None and all(bounds):
         job.reason = bounds[0]
@@ -72,9 +81,15 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
         job.reason = "None"
 
 
+def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
+    """A job's age counts from a time on, unless a limit keeps it from that."""
+    if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
+        job.accrue = since
+
+
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
-    refresh(job, cluster, reservations)
+    refresh(job, cluster, reservations, enters=True)
     if job.reason == "None" and job.options.array is not None:
         return "None"  # Whether a task could start is not asked (recorded).
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_idle_nodes(job, cluster):

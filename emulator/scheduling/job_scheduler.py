@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.entries import drawn, still_waits, waited
+from emulator.scheduling.entries import array_full, drawn, still_waits, waited
 from emulator.scheduling.job_mgr import fits_empty, least_nodes, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
@@ -79,7 +79,7 @@ class _Pass:
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._cluster.order.listed is None and self._no_job_left():
-                self._tell_those_behind(pairs[index], pairs[min(index + left, len(pairs) - 1)])
+                self._tell_those_behind(pairs, index, left)
                 break
         return True
 
@@ -158,15 +158,33 @@ class _Pass:
         """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
-    def _tell_those_behind(self, tried: Pair, last: Pair) -> None:
+    def _tell_those_behind(self, pairs: list[Pair], tried: int, left: int) -> None:
         order = self._cluster.order
         if not self._cluster.not_yet_tried:
             return
-        first, until = order.rank(tried), order.rank(last)
+        first, until = order.rank(pairs[tried]), order.rank(pairs[self._last_counted(pairs, tried, left)])
         for job in list(self._cluster.not_yet_tried.values()):
             behind = any(first < rank <= until for rank in order.ranks(job))
             if behind and still_waits(job, self._cluster):
                 self._behind(job)
+
+    def _last_counted(self, pairs: list[Pair], tried: int, left: int) -> int:
+        """The place of the last pair of a pass that goes on to so many more: an array counts once, as one record."""
+        last = len(pairs) - 1
+        arrays = {(array, partition) for array, partition, _ in self._arrays}
+        for place in range(tried + 1, last + 1 if tried + left < last else 0):
+            _, job, partition = pairs[place]
+            array = job.request.array
+            if array is not None and ((array, partition.name) in arrays or array_full(job, self._cluster)):
+                continue
+            if partition_reason(job, partition, least=False) is not None:
+                continue
+            if not left:
+                return place - 1
+            left -= 1
+            if array is not None:
+                arrays.add((array, partition.name))
+        return last
 
     def _over_depth(self, partition: Partition) -> bool:
         depth = self._cluster.parameters.partition_job_depth
