@@ -278,13 +278,38 @@ def _top(words: list[str], controller: Controller) -> None:
     if not jobs:
         raise InputError("none of these jobs waits without being on hold: no other has a priority to change")
     others = [other for other in controller.cluster.pending() if _moves_with(jobs[0], other) and other not in jobs]
+    tops, rest = _records(jobs), sorted(_records(others), key=lambda record: _listed(record[0], controller.cluster))
+    priorities = sorted((int(one[0].priority) for one in (*tops, *rest)), reverse=True)
     last, lost = math.inf, 0
-    for job, highest in zip(jobs, sorted((int(one.priority) for one in (*jobs, *others)), reverse=True), strict=False):
+    for record, highest in zip(tops, priorities, strict=False):
         last = highest - 1 if highest == last > 2 else highest
-        lost += _set_by_nice(job, last)
-    for number, other in enumerate(others):
-        priority = int(other.priority) - int(lost / (len(others) - number))
-        lost += _set_by_nice(other, priority if 0 <= priority < last else last - 1)
+        lost += _set_by_nice(record, last)
+    for number, record in enumerate(rest):
+        priority = int(record[0].priority) - int(lost / (len(rest) - number))
+        lost += _set_by_nice(record, priority if 0 <= priority < last else last - 1)
+
+
+def _records(jobs: list[Job]) -> list[list[Job]]:
+    """Jobs by the controller's records: the tasks of an array that have not run share one."""
+    records: dict[tuple[int, bool], list[Job]] = {}
+    for job in jobs:
+        shared = job.request.array is not None and job.waits_with_others
+        records.setdefault((job.request.array or 0, True) if shared else (job.id, False), []).append(job)
+    return list(records.values())
+
+
+def _listed(job: Job, cluster: Cluster) -> tuple[float, int]:
+    """Where the record of a job stands in the controller's list: by when it was made, then by number.
+
+    A task that starts keeps the record of its array, and what is left of that gets another one.
+    """
+    array = job.request.array
+    if array is None:
+        return job.request.submit, job.id
+    own = math.inf if job.waits_with_others or not job.runs else job.runs[0].start
+    tasks = (other for other in cluster.jobs.values() if other.request.array == array and other is not job)
+    starts = (task.runs[0].start for task in tasks if task.runs)
+    return max((start for start in starts if start < own), default=job.request.submit), array
 
 
 def _moves_with(job: Job, other: Job) -> bool:
@@ -294,10 +319,11 @@ def _moves_with(job: Job, other: Job) -> bool:
     return same and not other.on_hold and other.priority > 1
 
 
-def _set_by_nice(job: Job, priority: float) -> int:
-    """Change a job's priority by its nice value; by how much it grows."""
-    gain = int(priority) - int(job.priority)
-    _lift(job, gain)
+def _set_by_nice(record: list[Job], priority: float) -> int:
+    """Change the priority of the jobs of a record by their nice value; by how much it grows."""
+    gain = int(priority) - int(record[0].priority)
+    for job in record:
+        _lift(job, gain)
     return gain
 
 

@@ -124,3 +124,23 @@ def test_the_priority_of_an_array_is_that_of_all_its_tasks() -> None:
     made = Controller(conf, [JobRequest(1, 0.0, 4000.0, words)])
     made.run(until=2000.0)
     assert [job.priority for job in made.cluster.jobs.values()] == [77, 77, 77]
+
+
+def test_the_age_of_an_array_counts_from_the_first_pass_on() -> None:
+    """That of another job counts as it is submitted, if it may be scheduled then."""
+    controller = run(job(1, "-N4"), job(2, "--array=0-1", at=3.2), job(4, at=3.2), until=3.2)
+    alone = controller.cluster.jobs[4].accrue
+    assert [controller.cluster.jobs[number].accrue for number in (2, 3)] == [None, None]
+    assert alone is not None
+    controller.run(6.0)
+    later = {controller.cluster.jobs[number].accrue for number in (2, 3)}
+    assert len(later) == 1
+    assert later.pop() > alone
+
+
+def test_an_array_loses_priority_as_one_job_where_another_goes_to_the_top() -> None:
+    """Its record is that of the tasks that wait, behind all that came before the last of its tasks started."""
+    jobs = (job(1, "-N3"), job(2, "--array=0-3"), job(6), job(7), job(8, "--nice=10"))
+    controller = run(*jobs, actions=((5.0, "scontrol top 8"),), until=6.0)
+    waiting = controller.cluster.waiting.values()
+    assert {one.id: one.lift for one in waiting} == {8: 13, 6: -4, 7: -4, 4: -5, 5: -5, 2: -5}
