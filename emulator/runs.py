@@ -281,7 +281,7 @@ class ClusterRun:
         from emulator.accounting.cluster import write_cluster
 
         assert self._journal is not None
-        write_notes(folder, self._journal.tables())
+        write_notes(folder, self._journal.take_tables())
         write_cluster(folder, self._conf)
         write_run(folder, records, about)
 

@@ -92,8 +92,11 @@ def collect_cluster(controller: Controller, epoch: int | None = None, whole: boo
 
 
 def _rows(controller: Controller, whole: bool) -> Iterator[Row]:
-    # Sorted each for itself, for a log of years has no room for a tuple a job.
-    taken = sorted(controller.cluster.jobs.values(), key=lambda job: (job.request.submit, job.id))
+    # In columns, for a log of years has no room for a tuple a job.
+    jobs = list(controller.cluster.jobs.values())
+    ids = np.fromiter((job.id for job in jobs), np.int64, len(jobs))
+    submits = np.fromiter((job.request.submit for job in jobs), np.float64, len(jobs))
+    taken = (jobs[index] for index in np.lexsort((ids, submits)))
     refused = sorted(controller.rejected, key=lambda one: (one[0].submit, one[0].id))
     rows = merge(
         ((job.request.submit, job.id, _row(job, controller, whole)) for job in taken),
@@ -260,4 +263,4 @@ def _columns(rows: Iterator[Row], names: Sequence[str], numbers: Sequence[str]) 
     values = itemgetter(*names)
     for row in rows:
         notes.add(*values(row))
-    return notes.columns()
+    return notes.take_columns()

@@ -146,11 +146,11 @@ class Journal:
         for row in self._changed_shares.rows():
             self._shares.add(cluster.now, *row)
 
-    def tables(self) -> dict[str, Columns]:
-        """What was noted, by name of the file; tables that a run of this kind has not are left out."""
-        found = {"waits.parquet": self._waits.columns(), "nodes.parquet": self._note_nodes.columns()}
+    def take_tables(self) -> dict[str, Columns]:
+        """What was noted, by name of the file, is handed over; tables that a run of this kind has not are left out."""
+        found = {"waits.parquet": self._waits.take_columns(), "nodes.parquet": self._note_nodes.take_columns()}
         if self._factors is not None:
-            found["factors.parquet"] = self._factors.rows.columns()
+            found["factors.parquet"] = self._factors.rows.take_columns()
         if self._controller.cluster.accounting is not None:
-            found["shares.parquet"] = self._shares.columns()
+            found["shares.parquet"] = self._shares.take_columns()
         return found

@@ -57,9 +57,9 @@ class NodeNotes:
             said = [node for node, word in cluster.admin_states.items() if word == state]
             yield state, np.array(sorted(said), dtype=np.int64)
 
-    def columns(self) -> Columns:
-        """What was noted."""
-        return self._notes.columns()
+    def take_columns(self) -> Columns:
+        """What was noted, which is handed over."""
+        return self._notes.take_columns()
 
 
 def _indices(nodes: Ints) -> str:

@@ -66,7 +66,7 @@ class RowBuffer:
                 column.fromlist([math.nan if value is None else value for value in values])  # type: ignore[misc]
         self._rows.clear()
 
-    def columns(self) -> Columns:
+    def take_columns(self) -> Columns:
         """The rows as columns; from then on it has none: each column is let go before the next one is made."""
         self._take_in()
         found: Columns = {}

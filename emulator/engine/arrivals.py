@@ -133,6 +133,8 @@ class Arrivals(Part):
                 job.begin = self.cluster.second_of(job.begin)
                 job.deadline = self.cluster.second_of(job.deadline) if job.deadline < UNLIMITED else UNLIMITED
             job.reason = first_reason(job, self.cluster, self.reservations)
+            if job.options.reservation:
+                self.reservations.came(job)
             self.cluster.submit(job)
             for dependency in job.options.dependencies:
                 self.wake_after(dependency)

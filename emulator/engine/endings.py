@@ -16,6 +16,7 @@ from emulator.livelock import Livelock, standstill
 from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
+from emulator.state.reservation import Reservation
 from emulator.state.run import Run, State
 
 WHY_IT_ENDED = {
@@ -140,24 +141,34 @@ class Endings(Part):
     def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""
         for one in self.reservations.advance(self.epoch):
-            self.passes.reserved(one)
-            self.passes.moved()
-            self.cluster.look_again()
-            self.cluster.redraw()
+            self._comes_again(one)
+
+    def _comes_again(self, one: Reservation) -> None:
+        self.passes.reserved(one)
+        self.passes.moved()
+        self.cluster.look_again()
+        self.cluster.redraw()
 
     def _sweep_reservations(self) -> None:
-        """Remove reservations that are over; jobs that wait for one are held."""
-        kept = self.reservations.by_name
+        """Remove reservations that are over; jobs that wait for one are held.
+
+        One that is purged comes again when it would have, or is over at once.
+        """
+        kept, over = self.reservations.by_name, set[str]()
         for one in self.reservations.purged():
-            one.end = self.cluster.now
-            self.reservation_over(one.name)
-        for name in [one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run]:
+            if self.reservations.come_again(one, self.epoch):
+                self._comes_again(one)
+            else:
+                over.add(one.name)
+        over |= {one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run}
+        for name in [name for name in kept if name in over]:
             del kept[name]
             for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:
                 job.hold(f"Reservation_{name}_was_deleted")
                 job.reason = job.held_by
             self.passes.moved()
             self.cluster.look_again()
+            self.cluster.redraw()
             self.policies.reordered()
 
     def sweep_limits(self) -> None:

@@ -229,6 +229,8 @@ class Accounting:
             job.account = first.account.for_another()
             job.limit = first.limit
             options = _charged(job.options, first.options.account, first.options.qos)
+            if options.time_limit != first.options.time_limit:
+                options = replace(options, time_limit=first.options.time_limit)
             job.request = replace(job.request, options=options)
 
     def _account(self, job: LimitedJob) -> Account | None:
@@ -510,6 +512,8 @@ class Accounting:
 
     def ended(self, job: LimitedJob) -> None:
         """A run is over: what it used since the last period is charged only where limits hold (observation F1)."""
+        # One that is requeued counts with what it asks for again.
+        self._cpus_found.pop(job.id, None)
         account = job.account
         if account is None or account.meter is None:
             return

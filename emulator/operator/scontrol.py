@@ -36,7 +36,7 @@ from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
-from emulator.state.reservation import RECURRING, Reservation
+from emulator.state.reservation import PURGE_AFTER, RECURRING, Reservation
 from emulator.state.run import State
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
@@ -69,6 +69,8 @@ FLAGS = frozenset(
     }
 )
 """Flags of reservations that have an effect."""
+ALL = frozenset({"ALL_NODES", "PART_NODES"})
+"""Those that say that a reservation is of all nodes, or of all of a partition: Slurm gives it the first itself."""
 LISTS = ("Users", "Accounts", "Flags", "Nodes")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
 OF_A_RESERVATION = (
@@ -474,8 +476,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
     lists = [name for name in ("CoreCnt", "NodeCnt") if "," in fields.get(name.lower(), "")]
     if lists and controller.parameters.rules.CORE_COUNTS_ARE_NO_LISTS:
         raise InputError(f"Using a comma separated array for {lists[0]} is no longer valid")
-    if fields.get("nodes", "").upper() == "ALL" and "PART_NODES" not in flags:
-        flags |= {"ALL_NODES"}
+    flags |= _of_all(fields)
     chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in _words(fields.get(name, "")))
     if not (chosen or "nodes" in fields or "ANY_NODES" in flags):
         raise InputError("Error creating the reservation: Invalid node name specified")
@@ -500,6 +501,13 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
     controller.passes.reserved(made)
 
 
+def _of_all(fields: Fields) -> frozenset[str]:
+    """The flag of a reservation of all nodes, or of all of a partition; none for others."""
+    if fields.get("nodes", "").upper() != "ALL":
+        return frozenset()
+    return frozenset({"PART_NODES" if "partitionname" in fields else "ALL_NODES"})
+
+
 def _whole_partition(fields: Fields) -> Fields:
     """What is stated of a new reservation; one of a partition alone is of all its nodes."""
     if any(name in fields for name in ("nodes", "nodecnt", "corecnt", "licenses")) or "partitionname" not in fields:
@@ -521,15 +529,22 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     fields = _known(_of_reservation(words), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
     start, end, duration = _times(fields, one, controller)
-    flags = one.flags | _flags(fields) | _flags(fields, "flags+")
+    named = any(key in fields for key in ("nodes", "nodes+", "nodes-"))
+    flags = one.flags - ALL if named or "nodecnt" in fields else one.flags
+    flags = flags | _flags(fields) | _flags(fields, "flags+") | _of_all(fields)
     flags = flags - _flags(fields, "flags-")
-    changed = replace(one, flags=flags, start=start, end=end, nodes=_changed_nodes(fields, one, controller))
+    # One of cores whose nodes are named has all of these.
+    cores = None if named else one.cores
+    nodes = _changed_nodes(fields, one, controller)
+    changed = replace(one, flags=flags, start=start, end=end, nodes=nodes, cores=cores)
     nodes = changed.nodes = _resized(fields, changed, controller)
     licenses = _licenses(fields) if "licenses" in fields else one.licenses
     controller.reservations.check(replace(changed, licenses=licenses))
     one.flags, one.start, one.end, one.nodes, one.duration = flags, start, end, nodes, duration
-    one.licenses, one.purge_after = licenses, _purge_after(fields, one.purge_after)
-    one.counted = one.counted and not any(key in fields for key in ("nodes", "nodes+", "nodes-"))
+    one.cores, one.licenses, one.purge_after = cores, licenses, _purge_after(fields, one.purge_after)
+    if "PURGE_COMP" not in flags:
+        one.idle_since, one.purge_after = None, PURGE_AFTER
+    one.counted = one.counted and not named
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
@@ -565,6 +580,8 @@ def _of_reservation(words: list[str]) -> dict[str, str]:
     """The fields of a reservation; TRES= says how many nodes, cores and licences it has."""
     fields = in_full(_fields(words), RESERVATION_FIELDS)
     per_node = "trespernode" in fields
+    if per_node and "tres" in fields:
+        raise InputError("Parameter TRESPerNode specified more than once")
     stated = _words(fields.get("tres", fields.get("trespernode", "")))
     licenses, cores = [], 0
     for name, _, count in (word.partition("=") for word in stated):
@@ -577,7 +594,8 @@ def _of_reservation(words: list[str]) -> dict[str, str]:
         else:
             return fields
     if cores:
-        fields["corecnt"] = str(cores * (int(fields.get("nodecnt", 1)) if per_node else 1))
+        nodes = fields.get("nodecnt", len(expand(fields["nodes"])) if "nodes" in fields else 1)
+        fields["corecnt"] = str(cores * (int(nodes) if per_node else 1))
     if licenses:
         fields["licenses"] = ",".join(licenses)
     fields.pop("tres", None)
@@ -602,7 +620,7 @@ def _flags(fields: Fields, key: str = "flags") -> frozenset[str]:
     if unknown := sorted(flags - FLAGS):
         called = fields.get("reservationname", "without a name")
         log.warning(f"reservation {called}: {', '.join(unknown)}: no effect here; known are {', '.join(sorted(FLAGS))}")
-    return flags
+    return flags & FLAGS
 
 
 def _purge_after(fields: Fields, otherwise: float) -> float:

@@ -40,7 +40,10 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterato
 
 
 def _depends_in_vain(job: Job, cluster: Cluster) -> bool:
-    """Whether what a job depends on cannot be any more; of those on hold Slurm finds that out once a minute."""
+    """Whether what a job depends on cannot be any more.
+
+    Of jobs on hold Slurm finds that out as it purges jobs, once a minute; here any pass does, up to a minute earlier.
+    """
     on_hold = bool(job.held_by and job.request.options.dependencies)
     return dependencies_met(job, cluster) is Met.NEVER if on_hold else job.reason == NEVER_SATISFIED
 

@@ -41,7 +41,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
         if some_closed(job, partition, cluster, suitable & up & unreserved & ~kept):
             return RESOURCES
-    if reserved and _all_reserved(partition, cluster, unreserved):
+    if reserved and _all_reserved(job, partition, cluster, unreserved):
         return FOR_MAINTENANCE
     unavailable = ~cluster.machine.up | kept
     if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
@@ -53,13 +53,18 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
 
 
-def _all_reserved(partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
-    """Whether one reservation for maintenance, or of ALL nodes, has those of a partition, of which none is left."""
+def _all_reserved(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
+    """Whether a reservation that overlaps a job's run has all nodes of its partition, of which none is left.
+
+    It is one for maintenance, of all nodes, or of all of the partition.
+    """
+    now, until = cluster.now, cluster.now + job.plan_limit
     return not (partition.nodes & unreserved).any() and any(
         ("MAINT" in one.flags and not (partition.nodes & ~one.nodes).any())
         or "ALL_NODES" in one.flags
         or ("PART_NODES" in one.flags and one.partition is partition)
         for one in cluster.reservations.values()
+        if one.start < until and one.end > now
     )
 
 

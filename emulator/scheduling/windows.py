@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
@@ -482,9 +483,9 @@ class Windows(WindowPlan):
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
 
         Tried are ``at``, each time at which slots leave more nodes, and the end of a reservation that keeps nodes from
-        a run that begins at the time that is tried. What would start when
-        the next of them has come is tried from there again, as there are more nodes then. So it is planned in spite of
-        a reservation that begins once a run from the time tried would be over.
+        a run that begins at the time that is tried. What would start when the next of them has come is tried from
+        there again, as there are more nodes then. So it is planned in spite of a reservation that begins once a run
+        from the time tried would be over.
         """
         alike = self._sought_by(job, partition, limit)
         begin = at if job.drawn else max(at, self._alike.get(alike, at))
@@ -515,7 +516,10 @@ class Windows(WindowPlan):
         return chosen
 
     def _following(self, job: Job, partition: Partition, begin: float, limit: float, bounds: Sequence[float]) -> float:
-        """The time that is tried next: a bound of a slot, or the end of a reservation; infinite for none."""
+        """The time that is tried next: the first of some bounds behind ``begin``, or the end of a reservation.
+
+        Infinite for none.
+        """
         reservations, index = self._controls.reservations, bisect_right(bounds, begin)
         later = bounds[index] if index < len(bounds) else math.inf
         if reservations.by_name and reservations.overlap(job, partition.nodes, begin, limit):
@@ -555,11 +559,13 @@ class Windows(WindowPlan):
         ``begin`` on is over.
         """
         edges, kept = [begin, *bounds[bisect_right(bounds, begin) :], math.inf], self._cluster.no_nodes()
-        for index, (first, middle, last) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
+        now = self._kept(begin, edges[1] - begin)
+        for index, (middle, last) in enumerate(pairwise(edges[1:])):
             if index > 1 and edges[index - 1] > begin + limit:
                 break
-            kept |= usable & self._kept(first, middle - first)
-            if (kept & ~self._kept(middle, last - middle)).any():
+            kept |= usable & now
+            now = self._kept(middle, last - middle)
+            if (kept & ~now).any():
                 return [middle]
         return []
 

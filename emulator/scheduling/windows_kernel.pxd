@@ -73,7 +73,7 @@ cdef void _notice(Request request, Columns slots, long long slot, Work work) noe
 @cython.locals(found=double, following=cython.longlong)
 cdef double _next(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(
-    count=cython.longlong, end=double, first=cython.longlong, rank=cython.longlong, slot=cython.longlong, time=double,
+    many=cython.longlong, end=double, first=cython.longlong, rank=cython.longlong, slot=cython.longlong, time=double,
     index=cython.longlong)
 cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)

@@ -308,7 +308,7 @@ def _whole(request: Request, end: float) -> float:
 
 
 def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
-    """Begin a search at a time, or at the last bound before which nothing can fit: infinite if nothing ever does."""
+    """Begin a search at a time, or at a later one before which nothing can fit: infinite if nothing ever does."""
     settle(request.outlook)
     begin = _hopeful(request, slots, begin, work)
     work.tried = work.time = begin
@@ -335,7 +335,7 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
 
 
 def _hopeful(request: Request, slots: Columns, begin: float, work: Work) -> float:
-    """The last time that is tried, from one on, before which there are too few nodes even without slots."""
+    """From where a search begins: times that are tried are passed over while too few runs have ended by the next."""
     run = soonest(request.outlook, request.code.cpus, request.code.min_nodes)
     if run < 0:
         return inf
@@ -387,12 +387,12 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
     Slurm goes through the spaces between bounds up to the one behind the first that begins when a run from ``begin``
     on is over. Nodes that reservations keep from such a run do not count.
     """
-    count, end = slots.sizes[COUNT], begin + request.length
-    if slots.sizes[RESERVED] == count:
+    many, end = slots.sizes[COUNT], begin + request.length
+    if slots.sizes[RESERVED] == many:
         return inf
     first = _later(slots.marks, slots.sizes[MARKS], begin)
     rank = _ended(slots, begin)
-    while rank < count:
+    while rank < many:
         slot = slots.order[END, rank]
         time: float = slots.times[END, slot]
         if slot >= slots.sizes[RESERVED]:

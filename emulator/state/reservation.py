@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Ints, Mask
 
 ROOT = "root"
+PURGE_AFTER = 300.0
+"""Seconds without jobs after which a reservation with PURGE_COMP is over, if none are stated (scontrol)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +33,7 @@ class Reservation:
         name: its name.
         start, end: when it holds.
         nodes: which nodes.
-        users, accounts: who may use it; empty for any.
+        users, accounts: whose jobs may use it; empty for any.
         flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
         licenses: how many of each only its jobs may have while it holds.
         duration: seconds, if that was stated: another start moves the end, then.
@@ -55,7 +58,7 @@ class Reservation:
     partition: Partition | None = None
     counted: bool = False
     features: str = ""
-    purge_after: float = 300.0
+    purge_after: float = PURGE_AFTER
     idle_since: float | None = None
 
     def admits(self, job: Job) -> bool:
@@ -262,11 +265,23 @@ class Reservations:
         now, moved = self._cluster.now, []
         for one in self.by_name.values():
             # The agenda knows times to the microsecond.
-            while round(one.end, 6) <= now and (later := next_after(one, epoch + one.end)):
-                one.start, one.end = one.start + later, one.end + later
+            while round(one.end, 6) <= now and self.come_again(one, epoch):
                 if one not in moved:
                     moved.append(one)
         return moved
+
+    def come_again(self, one: Reservation, epoch: float) -> bool:
+        """Have a reservation come again, if it does.
+
+        Args:
+            one: the reservation.
+            epoch: Unix time of second 0.
+        """
+        later = next_after(one, epoch + one.end)
+        if not later:
+            return False
+        one.start, one.end, one.idle_since = one.start + later, one.end + later, None
+        return True
 
     def purged(self) -> list[Reservation]:
         """Those with PURGE_COMP that have had no jobs for so long that they are over; a sweep asks."""
@@ -285,24 +300,25 @@ class Reservations:
 
     def purge_due(self) -> float:
         """Before when no sweep ends a reservation with PURGE_COMP, or finds that it has no jobs; infinite for never."""
-        ends = [
-            one.start
-            if one.start > self._cluster.now
-            else 0.0
-            if one.idle_since is None
-            else one.idle_since + one.purge_after
-            for one in self.by_name.values()
-            if "PURGE_COMP" in one.flags and one.end > self._cluster.now
-        ]
-        return min(ends, default=math.inf)
+        purged = (one for one in self.by_name.values() if "PURGE_COMP" in one.flags and one.end > self._cluster.now)
+        return min(map(self._purge_due, purged), default=math.inf)
+
+    def _purge_due(self, one: Reservation) -> float:
+        """Before when no sweep ends a reservation with PURGE_COMP; while it has jobs, the next sweep asks for them."""
+        if one.start > self._cluster.now:
+            return one.start
+        return 0.0 if one.idle_since is None else one.idle_since + one.purge_after
 
     def _has_jobs(self, one: Reservation) -> bool:
-        """Whether jobs of a reservation wait or run, or some have come since it was found without any."""
-        since = self._cluster.now if one.idle_since is None else one.idle_since
-        return any(
-            job.reservation == one.name and (not job.over or job.submitted >= since)
-            for job in self._cluster.jobs.values()
-        )
+        """Whether jobs of a reservation wait, run or are suspended."""
+        cluster = self._cluster
+        return any(job.reservation == one.name for job in chain(cluster.waiting.values(), cluster.running.values()))
+
+    def came(self, job: Job) -> None:
+        """A job of a reservation was submitted: it has jobs."""
+        own = self.by_name.get(job.options.reservation)
+        if own is not None:
+            own.idle_since = None
 
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""

@@ -306,7 +306,7 @@ def _too_long(conf: SlurmConf) -> str:
     if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES", "ANY"):
         return ""
     limited = [one.name for one in conf.partitions if one.max_time < float("inf") or one.max_mem_per_node]
-    return f"{_partitions(limited)}: jobs beyond a limit that are too large, too" if limited else ""
+    return f"{_partitions(limited)}: jobs that are beyond a limit and too large" if limited else ""
 
 
 def _too_large(conf: SlurmConf) -> str:

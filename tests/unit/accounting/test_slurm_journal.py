@@ -70,10 +70,11 @@ def test_nothing_that_changes_is_missed(conf, drawn, commands):
         slow()
 
     again.run(1500.0, look_at_everything)
-    assert quick.tables().keys() == slow.tables().keys()
-    for name, columns in slow.tables().items():
+    found, expected = quick.take_tables(), slow.take_tables()
+    assert found.keys() == expected.keys()
+    for name, columns in expected.items():
         for column, values in columns.items():
-            np.testing.assert_array_equal(quick.tables()[name][column], values, f"{name} {column}")
+            np.testing.assert_array_equal(found[name][column], values, f"{name} {column}")
 
 
 class SlowNotes:
@@ -132,7 +133,7 @@ def test_what_is_noted_by_columns_is_what_one_sees_job_by_job(flags, drawn, comm
             journal()
 
         made.run(1500.0, both)
-    tables = journal.tables()
+    tables = journal.take_tables()
     waits = list(zip(*(column.tolist() for column in tables["waits.parquet"].values()), strict=True))
     waits = [(*row[:5], -1.0 if row[5] != row[5] else row[5]) for row in waits if row[2] == "PENDING"]
     assert sorted(waits) == sorted(slow.waits)
@@ -170,7 +171,7 @@ def test_notes_are_the_rows_that_were_added(count):
     for number in range(count):
         notes.add(number, None if number % 2 else number / 2, f"t{number % 3}")
     assert len(notes) == count
-    columns = notes.columns()
+    columns = notes.take_columns()
     assert len(notes) == 0
     assert columns["number"].tolist() == list(range(count))
     assert columns["text"].tolist() == [f"t{number % 3}" for number in range(count)]

@@ -198,6 +198,25 @@ def test_a_job_without_a_limit_gets_that_of_its_account():
     assert made.cluster.jobs[1].runs[0].limit == 300
 
 
+def test_so_has_each_task_of_an_array_whatever_the_partition_allows():
+    conf = CONF.replace("Default=YES", "Default=YES MaxTime=3")
+    made = controller([job(1, 0, 10, "-n1 --array=0-2")], BOOKS + "modify account a set MaxWall=7", conf)
+    tasks = list(made.cluster.jobs.values())
+    assert len(tasks) == 3
+    assert {task.limit for task in tasks} == {420}
+    assert {(task.options.time_limit, task.reason, len(task.runs)) for task in tasks} == {
+        (420.0, tasks[0].reason, len(tasks[0].runs))
+    }
+
+
+def test_a_job_that_is_requeued_counts_with_what_it_asks_for_again():
+    conf = CONF.replace("CR_CPU", "CR_Core").replace("CPUs=4", "CPUs=4 ThreadsPerCore=2 CoresPerSocket=2 Sockets=1")
+    requeue = [(5.0, lambda controller: scontrol("scontrol requeue 1", controller))]
+    made = controller([job(1, 0, 100, "-n1 -t5")], BOOKS + "modify account a set GrpTRES=cpu=4", conf, requeue)
+    assert len(made.cluster.jobs[1].runs) == 2
+    assert made.cluster.accounting._cpus_found == {}
+
+
 def test_usage_factor_and_no_decay_are_those_of_the_quality_of_service():
     conf = CONF.replace("HalfLife=0", "HalfLife=1")
     books = BOOKS + "add qos half UsageFactor=0.5 Flags=NoDecay\nmodify user ann set qos=half"

@@ -724,7 +724,7 @@ def test_the_nodes_of_a_reservation_change_with_their_number() -> None:
 
 
 def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
-    """A sweep finds it without jobs, one as long afterwards as is stated removes it; jobs of its own count anew."""
+    """A sweep finds it without jobs; if it has none until as long afterwards as is stated, a sweep removes it."""
 
     def start(flags: str, *more: str) -> float:
         made = f"scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=300 Users=ada {flags}"
@@ -739,6 +739,48 @@ def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
     assert 60 <= start("Flags=PURGE_COMP=1") <= 60 + 62
     # A job of the reservation works for 100 s.
     assert 160 <= start("Flags=PURGE_COMP=1", "-N1 -t2 --reservation=r", "-N1 -t2 --reservation=r") <= 160 + 92
+
+
+def test_a_reservation_that_comes_again_does_so_when_it_would_have_with_purge_comp() -> None:
+    made = "scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=30 Users=ada"
+    found = run(["-N4 -t1"], [(0.5, f"{made} Flags=PURGE_COMP=1,HOURLY")], until=3_000)
+    assert not found.refused
+    assert 60 <= found.cluster.jobs[1].runs[0].start <= 60 + 62
+    one = found.reservations.by_name["r"]
+    assert (one.start // 60, one.end // 60, one.idle_since) == (60, 90, None)
+    found.run(3_650)
+    assert one.idle_since is not None
+    assert one.idle_since >= 3_600
+
+
+def test_a_reservation_of_all_nodes_is_one_until_others_are_stated() -> None:
+    def flags(made: str, *changes: str) -> set[str]:
+        made = f"scontrol create reservation ReservationName=r StartTime=now Duration=5 Users=ada {made}"
+        done = [(2.0 + at, f"scontrol update ReservationName=r {change}") for at, change in enumerate(changes)]
+        found = run(["-N1 -t1 -H"], [(0.5, made), *done], until=20)
+        assert not found.refused, found.refused
+        return set(found.reservations.by_name["r"].flags)
+
+    name = parse_slurm_conf(CONF, "slurm.conf").partitions[0].name
+    assert flags("Nodes=ALL") == flags("Nodes=n1", "Nodes=ALL") == {"ALL_NODES"}
+    assert flags(f"Nodes=ALL PartitionName={name}") == {"PART_NODES"}
+    for change in ("NodeCnt=1", "Nodes=n2", "Nodes-=n1"):
+        assert flags("Nodes=ALL", change) == set()
+    # A flag that only Slurm gives is named as without effect, and has none.
+    assert flags("Nodes=n1 Flags=ALL_NODES") == set()
+
+
+def test_resources_of_each_node_are_stated_once_and_count_for_all_that_are_named() -> None:
+    made = "scontrol create reservation ReservationName=r StartTime=now Duration=5 Users=ada"
+    found = run(["-n1 -t1 -H"], [(0.5, f"{made} TRES=node=2 TRESPerNode=cpu=1")], until=20)
+    assert "specified more than once" in found.refused[0][1]
+    found = run(["-n1 -t1 -H"], [(0.5, f"{made} Nodes=n[2-3] TRESPerNode=cpu=1")], until=20)
+    cores = found.reservations.by_name["r"].cores
+    assert cores is not None
+    assert cores.sum() == 2
+    commands = [(0.5, f"{made} Nodes=n[2-3] TRESPerNode=cpu=1"), (2.0, "scontrol update Res=r Nodes=n2")]
+    found = run(["-n1 -t1 -H"], commands, until=20)
+    assert found.reservations.by_name["r"].cores is None
 
 
 def test_a_job_that_was_requeued_counts_for_those_after_it_from_its_next_start() -> None:
