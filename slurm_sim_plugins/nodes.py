@@ -106,6 +106,7 @@ class Machine:
         by_socket: their cores socket by socket; None where no job asks for anything by socket.
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
+        pool_excess: CPUs of these units of each node that they may not have, where some of the last unit are left out.
         shared: whether any number of jobs may have the same units, for only memory is counted.
         tree: the switches above the nodes, or their blocks; None where all are as near to each other.
         named: the same of other topologies, by their names, which partitions may go by.
@@ -130,6 +131,7 @@ class Machine:
     by_socket: Sockets | None = None
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
+    pool_excess: Mapping[str, Ints] = field(default_factory=dict)
     shared: bool = False
     sockets: Ints | int = 1
     kept: Ints | int = 0
@@ -154,6 +156,11 @@ class Machine:
     def with_heavier(self, nodes: Mask) -> Machine:
         """The same machine, on which some nodes are heavier by one."""
         return replace(self, weight=self.weight + nodes)
+
+    def pool_cpus(self, pool: str, units: Ints) -> Ints:
+        """CPUs of each node that the jobs of a partition may have of those units that they may still have."""
+        excess = self.pool_excess.get(pool)
+        return units * self.threads if excess is None else np.maximum(units * self.threads - excess, 0)
 
     @property
     def all_up(self) -> bool:

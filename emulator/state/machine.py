@@ -69,7 +69,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
-    gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
+    most = {partition.name: _most_cpus(partition, nodes, index) for partition in bounded}
+    gres.update({("", name): -(-many // threads) for name, many in most.items()})
+    beyond = {name: -many % threads for name, many in most.items()}
     gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
     each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
     gres.update(each_socket.rows() if each_socket is not None else {})
@@ -90,6 +92,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         by_socket=each_socket,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
+        pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
         shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
         sockets=_column([node.sockets for node in nodes]),
         kept=kept,
@@ -175,8 +178,8 @@ def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:
     return found
 
 
-def _pool(partition: Partition, nodes: Sequence[Node], threads: Ints, index: Mapping[str, int]) -> Ints:
-    """Units of each node that the jobs of a partition may have together."""
+def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, int]) -> Ints:
+    """CPUs of each node that the jobs of a partition may have together."""
     most = np.zeros(len(nodes), dtype=np.int64)
     for name in partition.nodes:
         number = index[name]
@@ -186,7 +189,7 @@ def _pool(partition: Partition, nodes: Sequence[Node], threads: Ints, index: Map
             bounds.append(partition.max_cpus_per_node)
         if partition.max_cpus_per_socket is not None:
             bounds.append(partition.max_cpus_per_socket * node.sockets)
-        most[number] = min(bounds) // threads[number]
+        most[number] = min(bounds)
     return most
 
 

@@ -378,7 +378,7 @@ class Reservations:
         pool = machine.gres.get(("", partition.name))
         if pool is None or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
             return whole
-        return whole & (pool >= machine.units)
+        return whole & (machine.pool_cpus(partition.name, pool) >= machine.units * machine.threads)
 
     def _chosen_cores(
         self, made: Reservation, cores: Sequence[int], count: int, nodes: Mask | None, partition: Partition | None

@@ -333,7 +333,7 @@ def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str
     machine = cluster.machine
     there = machine.cpus
     if partition.name in machine.pools:
-        there = np.minimum(there, machine.gres["", partition.name] * machine.threads)
+        there = np.minimum(there, machine.pool_cpus(partition.name, machine.gres["", partition.name]))
     more = cpus - int(there[partition.nodes].sum())
     if more > 0 and (partition.name in machine.pools or more > _specialized(partition, cluster)):
         return PARTITION_CONFIG

@@ -226,6 +226,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     """Free CPUs of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
     units = _free_units(want, machine, free, usable)
     capacity = _cpus(want, machine, units)
+    if want.pool in machine.pool_excess and not want.whole:
+        capacity = np.minimum(capacity, machine.pool_cpus(want.pool, _left_of_pool(want, machine, free)))
     if want.whole_tasks:
         # What bounds the jobs of a partition on a node counts after that, and may leave a part of a task.
         unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
@@ -309,16 +311,22 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
     if want.pool and want.whole:
         # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
-        units = np.where(machine.gres["", want.pool] < machine.units, 0, units)
+        most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
+        units = np.where(most < machine.units * machine.threads, 0, units)
     elif want.pool:
-        used = machine.units - free.units if want.pool_of_all else np.zeros_like(units)
-        left = np.minimum(free.gres["", want.pool], machine.gres["", want.pool] - used)
-        units = np.minimum(units, np.maximum(left, 0))
+        units = np.minimum(units, _left_of_pool(want, machine, free))
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
     if want.withheld is not None:
         units = np.maximum(units - want.withheld, 0)
     return units if want.granted is None else np.minimum(units, want.granted)
+
+
+def _left_of_pool(want: Want, machine: Machine, free: Free) -> Ints:
+    """Units of each node that the jobs of a partition may still have: any while a CPU is left of what they may."""
+    used = machine.units - free.units if want.pool_of_all else np.zeros_like(free.units)
+    left: Ints = np.minimum(free.gres["", want.pool], machine.gres["", want.pool] - used)
+    return np.maximum(left, 0)
 
 
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:
