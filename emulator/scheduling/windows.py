@@ -149,6 +149,8 @@ class Windows(WindowPlan):
         """
         job, partition = entry._pair
         job.drawn = entry.drawn_by if job.state is State.PENDING else job.drawn
+        if job.request.het_job_id is not None and job.reason == "None" and job.state is State.PENDING:
+            job.reason = RESOURCES
         own = self._controls.reservations.of(job) if job.drawn else None
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             return False
