@@ -263,7 +263,21 @@ def _release(words: list[str], controller: Controller) -> None:
         if job.request.array is not None and job.waits_with_others:
             arrays.setdefault(job.request.array, job)
 
-    _modify(widened(_jobs(words, controller), controller.cluster), {"priority": RELEASE}, controller, release)
+    found = _by_records(widened(_jobs(words, controller), controller.cluster))
+    _modify(found, {"priority": RELEASE}, controller, release)
+
+
+def _by_records(jobs: list[Job]) -> list[Job]:
+    """Jobs as Slurm goes through them: of an array what has not run goes first, then the tasks, the last first."""
+    first: dict[int, int] = {}
+    for place, job in enumerate(jobs):
+        first.setdefault(job.request.array or job.id, place)
+
+    def order(job: Job) -> tuple[int, bool, float]:
+        start = job.runs[0].start if job.runs else 0.0
+        return first[job.request.array or job.id], not job.waits_with_others, -start
+
+    return sorted(jobs, key=order)
 
 
 def _top(words: list[str], controller: Controller) -> None:

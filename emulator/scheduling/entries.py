@@ -80,7 +80,8 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations, enters: bool
     bounds = [partition_reason(job, partition) for partition in job.partitions]
     if bounds[0] is not None and all(bounds):
         job.reason = bounds[0]
-    elif job.reason in PASSING:
+    elif job.reason in PASSING and job.reason != "JobArrayTaskLimit":
+        # That stays until a task is tried.
         job.reason = "None"
 
 
@@ -109,14 +110,21 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
         if reason != RESOURCES:
             return reason
+    return "Priority" if _is_behind(job, cluster) else "None"
+
+
+def _is_behind(job: Job, cluster: Cluster) -> bool:
+    """Whether a new job is found to stand behind another; that is not asked where nothing would be tried now."""
+    if cluster.parameters.defer or any(cluster.just_ended()):
+        return False
     everywhere = not cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP
     for other in cluster.waiting.values():
         ahead = other.priority > job.priority and other.eligible is not None
         ahead = ahead and not other.reason.startswith(NOT_AHEAD)
         ahead = ahead and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
         if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
-            return "Priority"
-    return "None"
+            return True
+    return False
 
 
 def waited(job: Job, cluster: Cluster) -> float:

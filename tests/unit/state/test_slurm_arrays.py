@@ -144,3 +144,19 @@ def test_an_array_loses_priority_as_one_job_where_another_goes_to_the_top() -> N
     controller = run(*jobs, actions=((5.0, "scontrol top 8"),), until=6.0)
     waiting = controller.cluster.waiting.values()
     assert {one.id: one.lift for one in waiting} == {8: 13, 6: -4, 7: -4, 4: -5, 5: -5, 2: -5}
+
+
+def test_what_is_left_of_an_array_is_released_before_its_tasks_that_ran() -> None:
+    commands = ((3.0, "scontrol hold 1"), (4.0, "scontrol requeue 1_0"), (6.0, "scontrol release 1"))
+    controller = run(job(1, "--array=0-3%1"), actions=commands, until=7.0)
+    ran, *others = (controller.cluster.jobs[number] for _, number in sorted(tasks(controller, 1).items()))
+    assert {other.priority for other in others} == {ran.priority + 1}
+
+
+def test_the_limit_of_an_array_is_shown_until_a_task_is_tried() -> None:
+    first = JobRequest(1, 0.0, 100.0, parse_sbatch(["-N2", "-t2"]), "u")
+    jobs = (first, job(2, "--array=0-1%1", "-t10"), job(4, "-N4", "--priority=4294967000", at=3.0))
+    controller = run(*jobs, until=15.0)
+    ended, waits = (controller.cluster.jobs[number] for _, number in sorted(tasks(controller, 2).items()))
+    assert ended.over
+    assert (waits.state.name, waits.reason) == ("PENDING", "JobArrayTaskLimit")
