@@ -162,10 +162,13 @@ class _Pass:
         order = self._cluster.order
         if not self._cluster.not_yet_tried:
             return
-        first, until = order.rank(pairs[tried]), order.rank(pairs[self._last_counted(pairs, tried, left)])
+        first, until, walked = order.rank(pairs[tried]), order.rank(pairs[min(tried + left, len(pairs) - 1)]), False
         for job in list(self._cluster.not_yet_tried.values()):
-            behind = any(first < rank <= until for rank in order.ranks(job))
-            if behind and still_waits(job, self._cluster):
+            ranks = [rank for rank in order.ranks(job) if first < rank]
+            if not walked and ranks and min(ranks) > until:
+                # Only for those it matters how far the pass counts: it goes as far as there are jobs, or farther.
+                until, walked = order.rank(pairs[self._last_counted(pairs, tried, left)]), True
+            if any(rank <= until for rank in ranks) and still_waits(job, self._cluster):
                 self._behind(job)
 
     def _last_counted(self, pairs: list[Pair], tried: int, left: int) -> int:
