@@ -136,7 +136,7 @@ class Endings(Part):
         self.sweep_limits()
         self._sweep_reservations()
         due = [0.0 if job.vacating else stints.swept_from(job) for job in self.cluster.running.values()]
-        stints.sweep_due = min(*due, self.reservations.purge_due(), math.inf)
+        stints.sweep_due = min(due, default=math.inf)
 
     def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""

@@ -323,8 +323,7 @@ def _listed(job: Job, cluster: Cluster) -> tuple[float, int]:
     if array is None:
         return job.request.submit, job.id
     own = math.inf if job.waits_with_others or not job.runs else job.runs[0].start
-    tasks = (other for other in cluster.jobs.values() if other.request.array == array and other is not job)
-    starts = (task.runs[0].start for task in tasks if task.runs)
+    starts = (task.runs[0].start for task in cluster.tasks[array] if task.runs and task is not job)
     return max((start for start in starts if start < own), default=job.request.submit), array
 
 
@@ -485,7 +484,7 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
-    fields = _whole_partition(_known(_of_reservation(words), OF_A_NEW_RESERVATION))
+    fields = _whole_partition(_known(_of_reservation(words, controller), OF_A_NEW_RESERVATION))
     flags = _flags(fields)
     lists = [name for name in ("CoreCnt", "NodeCnt") if "," in fields.get(name.lower(), "")]
     if lists and controller.parameters.rules.CORE_COUNTS_ARE_NO_LISTS:
@@ -540,7 +539,7 @@ def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
     """Change what a command states of a reservation, once all of it is read; flags are added with ``=``, too."""
-    fields = _known(_of_reservation(words), OF_A_RESERVATION, LISTS)
+    fields = _known(_of_reservation(words, controller), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
     start, end, duration = _times(fields, one, controller)
     named = any(key in fields for key in ("nodes", "nodes+", "nodes-"))
@@ -559,6 +558,8 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     if "PURGE_COMP" not in flags:
         one.idle_since, one.purge_after = None, PURGE_AFTER
     one.counted = one.counted and not named
+    if "partitionname" in fields:
+        one.partition = _partition_of(fields, controller)
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
     controller.cluster.redraw()
@@ -590,7 +591,15 @@ def _resized(fields: Fields, one: Reservation, controller: Controller) -> Mask:
     return controller.reservations.resized(one, int(fields["nodecnt"]))
 
 
-def _of_reservation(words: list[str]) -> dict[str, str]:
+def _how_many(fields: Fields, controller: Controller) -> int:
+    """How many nodes are stated of a reservation; one if none are."""
+    if "nodecnt" in fields:
+        return int(fields["nodecnt"])
+    nodes = _nodes(fields, controller)
+    return 1 if nodes is None else int(nodes.sum())
+
+
+def _of_reservation(words: list[str], controller: Controller) -> dict[str, str]:
     """The fields of a reservation; TRES= says how many nodes, cores and licences it has."""
     fields = in_full(_fields(words), RESERVATION_FIELDS)
     per_node = "trespernode" in fields
@@ -608,8 +617,7 @@ def _of_reservation(words: list[str]) -> dict[str, str]:
         else:
             return fields
     if cores:
-        nodes = fields.get("nodecnt", len(expand(fields["nodes"])) if "nodes" in fields else 1)
-        fields["corecnt"] = str(cores * (int(nodes) if per_node else 1))
+        fields["corecnt"] = str(cores * (_how_many(fields, controller) if per_node else 1))
     if licenses:
         fields["licenses"] = ",".join(licenses)
     fields.pop("tres", None)
@@ -654,7 +662,7 @@ def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:
     words = [f"reservationname={word}" if "=" not in word else word for word in words]
-    one = _reservation(_of_reservation(words), controller)
+    one = _reservation(_of_reservation(words, controller), controller)
     if any(job.reservation == one.name for job in controller.cluster.jobs.values() if not job.over):
         raise InputError("Requested reservation is in use")
     del controller.reservations.by_name[one.name]

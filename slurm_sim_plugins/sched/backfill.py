@@ -116,10 +116,12 @@ class Backfill:
         stock = type(self) is Backfill and self._all_keep() and not pace.test_time
         cycle = plan.cycle(queue, self._bounds(), self._left) if stock else None
         steps = self._try(queue, plan, pace, view) if cycle is None else self._follow(cycle, plan, view.now)
-        if (yield from steps):
-            yield from self._start_het_jobs(plan, view.now)
-            yield from pace.end()
-        self._queue = []
+        try:
+            if (yield from steps):
+                yield from self._start_het_jobs(plan, view.now)
+                yield from pace.end()
+        finally:
+            self._queue = []
 
     def _try(
         self, queue: list[Any], plan: WindowPlan, pace: Pace, view: SchedulingView

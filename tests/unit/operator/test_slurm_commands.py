@@ -741,6 +741,22 @@ def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
     assert 160 <= start("Flags=PURGE_COMP=1", "-N1 -t2 --reservation=r", "-N1 -t2 --reservation=r") <= 160 + 92
 
 
+@pytest.mark.parametrize("more", [[], [JobRequest(3, 160.0, 10.0, parse_sbatch(["-n1", "-H"]), "ada")]])
+def test_a_job_of_a_reservation_puts_off_its_purge_whatever_else_comes(more: list[JobRequest]) -> None:
+    made = "scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=300 Flags=PURGE_COMP=5"
+    jobs = [
+        JobRequest(1, 1.0, 10.0, parse_sbatch(["-N4", "-t1"]), "bob"),
+        JobRequest(2, 100.0, 10.0, parse_sbatch(["-n1", "-t1", "--reservation=r"]), "ada"),
+        *more,
+    ]
+    conf = parse_slurm_conf(CONF, "slurm.conf")
+    found = Controller(conf, jobs, [(0.5, lambda controller: scontrol(f"{made} Users=ada", controller))])
+    found.run(30_000)
+    assert not found.refused
+    # A sweep at 150 s at the latest finds it without jobs, and one 300 s later ends it.
+    assert 110 + 300 <= found.cluster.jobs[1].runs[0].start <= 150 + 300 + 32
+
+
 def test_a_reservation_that_comes_again_does_so_when_it_would_have_with_purge_comp() -> None:
     made = "scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=30 Users=ada"
     found = run(["-N4 -t1"], [(0.5, f"{made} Flags=PURGE_COMP=1,HOURLY")], until=3_000)
@@ -778,6 +794,11 @@ def test_resources_of_each_node_are_stated_once_and_count_for_all_that_are_named
     cores = found.reservations.by_name["r"].cores
     assert cores is not None
     assert cores.sum() == 2
+    for nodes, many in (("Nodes=ALL", 4), ("PartitionName=hi Nodes=ALL", 4), ("NodeCnt=3", 3)):
+        found = run(["-n1 -t1 -H"], [(0.5, f"{made} {nodes} TRESPerNode=cpu=1")], until=20)
+        cores = found.reservations.by_name["r"].cores
+        assert cores is not None
+        assert cores.sum() == many
     commands = [(0.5, f"{made} Nodes=n[2-3] TRESPerNode=cpu=1"), (2.0, "scontrol update Res=r Nodes=n2")]
     found = run(["-n1 -t1 -H"], commands, until=20)
     assert found.reservations.by_name["r"].cores is None
