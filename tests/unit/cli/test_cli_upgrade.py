@@ -232,7 +232,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-4]
     assert (limited.rule.name, limited.concerns) == (
         "LONG_JOBS_MUST_FIT",
-        "partition q: jobs beyond a limit that are too large, too",
+        "partition q: jobs that are beyond a limit and too large",
     )
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-2]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
