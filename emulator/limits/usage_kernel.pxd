@@ -1,5 +1,6 @@
 # C types of usage_kernel.py.
 cimport cython
+cimport libc.math as math
 
 @cython.locals(index=cython.Py_ssize_t, row=cython.Py_ssize_t, resource=cython.Py_ssize_t)
 cpdef void add(double[:, ::1] table, const Py_ssize_t[::1] rows, const double[::1] amounts, double times) except *

@@ -5,6 +5,8 @@ A job counts in a few rows: those of its association and of all above it, and of
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,8 @@ def charge(tres: Floats, wall: Floats, decay: Floats, rows: Rows, amounts: Float
     """
     for index in range(len(rows)):
         row = rows[index]
-        decayed = seconds * decay[row] ** seconds
+        # Cython's own operator multiplies for small whole exponents, which rounds otherwise.
+        decayed = seconds * math.pow(decay[row], seconds)
         for resource in range(len(amounts)):
             tres[row, resource] += decayed * amounts[resource]
         wall[row] += decayed
