@@ -164,14 +164,13 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
     """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
-    Nodes without the features that it wants do not count; but for alternatives in brackets what they lack is told, too.
-    Slurm compares with the memory of nodes where memory is not consumable, too.
+    Nodes without the features that the job wants do not count. Where it states alternatives in brackets, what such
+    nodes lack can be the answer, too. Slurm compares with the memory of nodes where memory is not consumable, too.
     """
     nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
     ways = choices(options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)
-    cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
-    few = cluster.machine.cpus < cpus
+    few = cluster.machine.cpus < options.fewest_cpus
     lacking = few | (cluster.machine.memory < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
     told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
     if not len(told) or (featured & ~lacking).any():

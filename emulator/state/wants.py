@@ -454,9 +454,8 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
     if any(least):
         shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
-    cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
-    if cpus > 1 and not options.overcommit:
-        allowed &= cluster.machine.cpus >= cpus
+    if options.fewest_cpus > 1 and not options.overcommit:
+        allowed &= cluster.machine.cpus >= options.fewest_cpus
     if options.tmp_disk:
         allowed &= np.array([node.tmp_disk for node in nodes]) >= options.tmp_disk
     # Where memory is not given out, a node must have what is asked for all the same.

@@ -217,6 +217,11 @@ class BatchOptions:
         return _sum(self.gpus) or nodes * _sum(self.gres, GPU)
 
     @property
+    def fewest_cpus(self) -> int:
+        """CPUs that a node needs at least: for the tasks that each node is to have, and for ``--mincpus``."""
+        return max((self.cpus_per_task or 1) * (self.tasks_per_node or 1), self.min_cpus or 0)
+
+    @property
     def of_tasks(self) -> tuple[GresCount, ...]:
         """Generic resources of each task."""
         return (*self.gpus_per_task, *self.gres_per_task)
