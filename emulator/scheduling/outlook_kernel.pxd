@@ -23,7 +23,7 @@ cdef class Outlook:
     cdef readonly Machine machine
     cdef readonly Runs runs
     cdef long long[:, ::1] state
-    cdef long long[::1] first, last, before, after, cpus, nodes
+    cdef long long[::1] first, last, before, after, touched, cpus, nodes
     cdef readonly long long seen
     cdef double asked
     cdef long long left_cpus, left_nodes
@@ -35,7 +35,8 @@ cpdef void look_later(Machine machine, Runs runs) except *
 cpdef void settle(Outlook outlook) except *
 @cython.locals(
     rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
-    cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)
+    cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong,
+    touched=cython.longlong)
 cpdef void look_on(Outlook outlook) except *
 @cython.locals(low=cython.longlong, high=cython.longlong)
 cpdef long long ended(Outlook outlook, double time) noexcept

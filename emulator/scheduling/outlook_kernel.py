@@ -47,6 +47,7 @@ class Outlook:
         first: CPUs that a job could have on each node before any run ends.
         last: the same after the last run that was looked at.
         before, after: the same of the node of each entry, before the run ends and after it.
+        touched: a node of each run that may be used; -1 for none.
         cpus, nodes: CPUs that a job could have on all nodes, and how many nodes have some, after so many runs.
         seen: how many runs were looked at.
         asked: for how long it was asked what slots leave now, in seconds; infinite if it was not.
@@ -62,6 +63,7 @@ class Outlook:
     last: Ints
     before: Ints
     after: Ints
+    touched: Ints
     cpus: Ints
     nodes: Ints
     seen: int = 0
@@ -101,20 +103,21 @@ def look_on(outlook: Outlook) -> None:
     code, rows, state, last = outlook.code, outlook.machine.rows, outlook.state, outlook.last
     run, entries, usable = outlook.seen, outlook.runs.entries, outlook.usable
     cpus, nodes = outlook.cpus[run], outlook.nodes[run]
-    first = outlook.runs.parts[run, FIRST]
+    first, touched = outlook.runs.parts[run, FIRST], -1
     for entry in range(first, first + outlook.runs.parts[run, MANY]):
         node = entries[NODE, entry]
         for row in range(code.rows):
             state[row, node] += entries[NODE + 1 + row, entry]
         before, after = last[node], 0
         if usable[node]:
+            touched = node
             after = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
             if after > 0 and code.gres > 0 and gres_of(code, state, node) < code.gres:
                 after = 0
         outlook.before[entry], outlook.after[entry], last[node] = before, after, after
         cpus += after - before
         nodes += (1 if after > 0 else 0) - (1 if before > 0 else 0)
-    outlook.seen = run + 1
+    outlook.seen, outlook.touched[run] = run + 1, touched
     outlook.cpus[run + 1], outlook.nodes[run + 1] = cpus, nodes
 
 

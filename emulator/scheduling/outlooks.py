@@ -112,9 +112,10 @@ class Outlooks(Scratch):
         """Of which nothing is looked at yet, with room for as many runs as the table has."""
         now, (entries, runs), machine = self._cluster.free.table, self._room, self._machine
         usable = np.zeros(now.shape[1], dtype=bool)
-        sizes = len(usable), entries, runs + 1
-        (first, last), (before, after), (cpus, nodes) = (np.empty((2, size), dtype=np.int64) for size in sizes)
-        columns = np.empty_like(now), first, last, before, after, cpus, nodes
+        first, last = np.empty((2, len(usable)), dtype=np.int64)
+        before, after = np.empty((2, entries), dtype=np.int64)
+        touched, cpus, nodes = np.empty((3, runs + 1), dtype=np.int64)
+        columns = np.empty_like(now), first, last, before, after, touched, cpus, nodes
         return Known(Outlook(code, usable.view(np.uint8), machine, machine.runs, *columns), usable)
 
 

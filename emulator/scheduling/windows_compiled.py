@@ -49,6 +49,7 @@ class CompiledSlots(Slots):
         marks: bounds of slots, ascending.
         others: when nodes are looked for because of reservations, ascending.
         until: when the first slot begins that keeps each node; infinite for none.
+        over: when the last one ends that is no reservation; minus infinity for none.
         columns: all of these, as kernels take them.
     """
 
@@ -70,6 +71,7 @@ class CompiledSlots(Slots):
         self.marks: Reals = np.empty(1024)
         self.others: Reals = np.array(sorted(tries), dtype=float)
         self.until: Reals = np.full(nodes, np.inf)
+        self.over: Reals = np.full(nodes, -np.inf)
         self._gather()
         for one, begin in zip(reservations, begins, strict=True):
             members = np.flatnonzero(one.nodes)
@@ -87,8 +89,8 @@ class CompiledSlots(Slots):
         self.sizes[DELAY] = delay
 
     def _gather(self) -> None:
-        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others, self.until)
-        self.columns = Columns(*rows)
+        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others)
+        self.columns = Columns(*rows, self.until, self.over)
 
     @property
     def bounds(self) -> set[float]:

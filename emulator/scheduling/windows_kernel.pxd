@@ -14,7 +14,7 @@ cdef class Columns:
     cdef double[:, ::1] times
     cdef long long[:, ::1] order, parts
     cdef long long[::1] members
-    cdef double[::1] marks, others, until
+    cdef double[::1] marks, others, until, over
 
 cdef class Terms:
     cdef readonly double now, horizon

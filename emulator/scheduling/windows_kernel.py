@@ -44,6 +44,7 @@ class Columns:
     marks: Reals
     others: Reals
     until: Reals
+    over: Reals
 
 
 @dataclass(eq=False)
@@ -222,6 +223,8 @@ def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> No
     for index in range(many):
         slots.members[used + index] = nodes[index]
         slots.until[nodes[index]] = min(slots.until[nodes[index]], begin)
+        if slot >= slots.sizes[RESERVED]:
+            slots.over[nodes[index]] = max(slots.over[nodes[index]], end)
     slots.sizes[USED] += many
     for row in range(2):
         _put_in_order(slots, row, slot)
@@ -421,6 +424,10 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work:
     """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``."""
     marked, usable, time, many = work.sets[0], request.outlook.usable, slots.times[END, slot], 0
     part = slots.parts[FIRST, slot]
+    if not _reserved(request, slots, begin):
+        for index in range(part, part + slots.parts[MANY, slot]):
+            if usable[slots.members[index]] and slots.over[slots.members[index]] <= time:
+                return True  # No other slot keeps it that ends later.
     for node in range(len(marked)):
         marked[node] = 0
     for index in range(part, part + slots.parts[MANY, slot]):
@@ -607,7 +614,10 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
 
 def _counts(request: Request, work: Work, run: int) -> bool:
     """Whether a run has any node that the job could use."""
-    parts, entries, usable = request.outlook.runs.parts, request.outlook.runs.entries, request.outlook.usable
+    outlook = request.outlook
+    if run < outlook.seen and (outlook.touched[run] < 0 or work.kept[outlook.touched[run]] == 0):
+        return outlook.touched[run] >= 0
+    parts, entries, usable = outlook.runs.parts, outlook.runs.entries, outlook.usable
     first = parts[run, FIRST]
     for entry in range(first, first + parts[run, MANY]):
         node = entries[NODE, entry]

@@ -185,6 +185,7 @@ class Scene:
             "marks": np.zeros(2 * room),
             "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
             "until": np.full(size, np.inf),
+            "over": np.full(size, -np.inf),
         }
         self.slots = form.Columns(*self.left.values())
         own = {"kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
@@ -199,7 +200,7 @@ class Scene:
         code = select.Code(**numbers)
         known = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last")}
         known |= {name: np.zeros(entries.shape[1], dtype=np.int64) for name in ("before", "after")}
-        known |= {name: np.zeros(running + 1, dtype=np.int64) for name in ("cpus", "nodes")}
+        known |= {name: np.zeros(running + 1, dtype=np.int64) for name in ("touched", "cpus", "nodes")}
         seen = outlook.Outlook(code, usable, machine, machine.runs, np.zeros_like(free), *known.values())
         outlook.look(seen, code)
         for _ in range(running // 2):
