@@ -39,7 +39,7 @@ from emulator.scheduling.policies import Policies, calculation_period, plugins_o
 from emulator.state.changes import Changes
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 from emulator.state.run import State
 from emulator.workload.request import JobRequest, PartlyRefusedError
 from slurm_sim_plugins.errors import InputError
@@ -105,16 +105,12 @@ class Controller(Part):
     ) -> None:
         conf = conf if slurm_version is None else conf.under(slurm_version)
         ideal, alone = clock == "ideal", passes == "event"
-        parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
         timing = timing or (NO_DELAYS if ideal else Timing())
         selection = selection if selection is not None else plugins_of(conf)
-        groups = None if operation is None else operation.groups
-        by_socket = any(request.options.asks_by_socket for request in requests)
-        cluster = Cluster(conf, parameters, selection, groups, timing.second_phase, by_socket)
         priority = selection.plugins[selection.slots["PriorityType"]]
-        scheduler = selection.slots["SchedulerType"]
-        het_jobs = takes_het_jobs(requests, selection.plugins[scheduler], scheduler)
         period = calculation_period(conf, priority)
+        operation = operation or Operation()
+        cluster = _cluster(conf, requests, timing, selection, operation, ideal)
         if accounts is not None:
             from emulator.limits.accounting import Accounting
 
@@ -125,7 +121,7 @@ class Controller(Part):
         cluster.plans_are_seen = plans_are_seen or log is not None or bool(submits or actions)
         shared = Part(
             cluster=cluster,
-            parameters=parameters,
+            parameters=cluster.parameters,
             policies=policies,
             timing=timing,
             ideal=ideal,
@@ -135,13 +131,42 @@ class Controller(Part):
             rows=Rows(cluster),
             reservations=Reservations(cluster, made=bool(actions)),
             checkpoints=Checkpoints(cluster, conf, accounts, preemption),
-            operation=operation or Operation(),
+            operation=operation,
         )
         super().__init__(**vars(shared))
         policies.save(self.checkpoints.unsaved)
         self.asks = self.of_records = True
+        self.refused: list[tuple[float, str]] = []
+        self._actions = [action for _, action in actions]
+        # Under the ideal clock, events of these ranks are followed by a pass of their own.
+        self._alone = (Rank.SUBMISSION, Rank.OTHER, Rank.WAKE) if alone else ()
+        scheduler = selection.slots["SchedulerType"]
+        het_jobs = takes_het_jobs(requests, selection.plugins[scheduler], scheduler)
+        self._join_parts(shared, period, requests, het_jobs, alone, seed, epoch)
+        # Under the ideal clock each run has an event at its limit.
+        sweeps = not ideal or bool(actions) or accounts is not None
+        self._ticks = Ticks(shared, self.passes, self.stints, self._standstill, sweeps, period)
+        self._use_kernels(compiled)
+        self._does = self._doers()
+        submissions = (max(request.submit, request.noticed) for request in requests)
+        self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
+        for index, (second, _) in enumerate(actions):
+            self.agenda.at(second, "command", index)
+
+    def _join_parts(
+        self,
+        shared: Part,
+        period: float,
+        requests: Sequence[JobRequest],
+        het_jobs: bool,
+        alone: bool,
+        seed: int,
+        epoch: int,
+    ) -> None:
+        """Make the parts, of which each knows those that it asks."""
         self.passes = Passes(shared, period)
         self.arrivals = Arrivals(shared, self.passes, requests, het_jobs)
+        self.rejected = self.arrivals.rejected
         self.stints = Stints(**vars(shared), passes=self.passes, alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
         self.endings = Endings(**vars(shared), epoch=epoch, **parts)
@@ -153,29 +178,15 @@ class Controller(Part):
         self.endings.heard = self.node_states.heard
         self.power = self._saving_power(shared, parts, seed)
         self.scheduler = self.passes.scheduler = PluginScheduler(
-            cluster,
+            self.cluster,
             self.starts,
-            policies.hooks,
-            policies,
+            self.policies.hooks,
+            self.policies,
             self.passes.wake_at,
             self._expects,
-            0.0 if ideal else shared.operation.job_test_time,
+            0.0 if self.ideal else self.operation.job_test_time,
         )
         self._standstill = Standstill(**vars(shared), passes=self.passes, period=period)
-        # Under the ideal clock each run has an event at its limit.
-        sweeps = not ideal or bool(actions) or accounts is not None
-        self._ticks = Ticks(shared, self.passes, self.stints, self._standstill, sweeps, period)
-        self._use_kernels(compiled)
-        self.rejected = self.arrivals.rejected
-        self.refused: list[tuple[float, str]] = []
-        self._actions = [action for _, action in actions]
-        # Under the ideal clock, events of these ranks are followed by a pass of their own.
-        self._alone = (Rank.SUBMISSION, Rank.OTHER, Rank.WAKE) if alone else ()
-        self._does = self._doers()
-        submissions = (max(request.submit, request.noticed) for request in requests)
-        self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
-        for index, (second, _) in enumerate(actions):
-            self.agenda.at(second, "command", index)
 
     def _use_kernels(self, compiled: bool | None) -> None:
         """Have compiled code search for nodes, where it may: it counts units, not memory alone."""
@@ -301,3 +312,17 @@ class Controller(Part):
         """The work of a running job is done now."""
         job.requeue_after = False
         self.endings.over(job.id, State.COMPLETED, job.sequence)
+
+
+def _cluster(
+    conf: SlurmConf,
+    requests: Sequence[JobRequest],
+    timing: Timing,
+    selection: Selection,
+    operation: Operation,
+    ideal: bool,
+) -> Cluster:
+    """The cluster of a configuration, for some submissions."""
+    parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
+    by_socket = any(request.options.asks_by_socket for request in requests)
+    return Cluster(conf, parameters, selection, operation.groups, timing.second_phase, by_socket)

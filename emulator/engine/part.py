@@ -13,7 +13,7 @@ from emulator.scheduling.gang import Rows
 from emulator.scheduling.policies import Policies
 from emulator.state.changes import Changes
 from emulator.state.cluster import Cluster
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 
 
 @dataclass(eq=False)

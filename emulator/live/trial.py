@@ -12,7 +12,7 @@ from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.scheduling.preempt import configured_mode, preempt_mode
 from emulator.state.job import Job
 from emulator.state.partition import Partition
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 from emulator.state.run import Run, State
 from slurm_sim_plugins.nodes import Allocation, Mask
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from emulator.scheduling.gang import Rows
 from emulator.state.job import Job
 from emulator.state.partition import Partition
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 

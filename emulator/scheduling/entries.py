@@ -14,7 +14,7 @@ from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG
 

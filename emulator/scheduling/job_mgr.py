@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from emulator.config.slurm.versions import Rules
+from emulator.state.asked import known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
@@ -20,8 +21,6 @@ from emulator.state.wants import (
     PARTITION_CONFIG,
     PARTITION_NODES,
     TOO_MUCH_MEMORY,
-    known_nodes,
-    nodes_by_tasks,
     want_of,
 )
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError

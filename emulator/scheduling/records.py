@@ -8,7 +8,7 @@ from emulator.scheduling.job_mgr import limit_of
 from emulator.scheduling.submission_of import submission_of
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.reservation import Reservations
+from emulator.state.reservations import Reservations
 from emulator.state.run import State
 from slurm_sim_plugins.records import JobRecord, ReservationRecord
 

@@ -21,44 +21,13 @@ MOST_KINDS = 62
 
 def encode(want: Want, machine: Machine) -> Code | None:
     """A request as numbers, or None if it is not plain."""
-    others = want.required is not None or want.least_loaded or want.gres_total or len(want.gres) > 1
-    if others or len(want.choices) != 1 or want.choices[0].counts or want.target_nodes > want.min_nodes:
+    if not (_is_plain(want) and _is_plain_on(want, machine)):
         return None
-    if (
-        want.pool
-        or want.marks
-        or want.unmarked
-        or want.withheld is not None
-        or want.granted is not None
-        or want.gres_per_task
-        or want.cpus_of_gpus
-        or want.contiguous
-        or len(machine.gres) > MOST_KINDS
-        or (machine.devices is not None and want.gres)
-    ):
-        return None
-    if (
-        want.task_cores
-        or want.per_socket < FAR
-        or want.first is not None
-        or want.placed
-        or want.of_rounds
-        or want.spread
-        or want.socket_tasks
-        or (machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1))
-        or want.largest_first
-        or want.first_fit
-        or want.weights_now_only
-    ):
-        return None
-    if want.in_use is not None or want.switches or want.tree is not tree.in_kernels(machine):
-        return None
-    name, kind, count = want.gres[0] if want.gres else ("", "", 0)
-    kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
     whole_tasks = want.cpus_per_task if want.whole_tasks else 1
     most_nodes = FAR if want.most_nodes is None else want.most_nodes
     highest = max(min(int((machine.units * machine.threads).max()), want.per_node), 1)
     others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
+    count, kinds = _gres(want, machine)
     return Code(
         min_nodes=want.least_nodes,
         most_nodes=most_nodes,
@@ -85,6 +54,39 @@ def encode(want: Want, machine: Machine) -> Code | None:
         whole_tasks=whole_tasks,
         rows=_rows(want, machine),
         steady=int(want.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
+    )
+
+
+def _is_plain(want: Want) -> bool:
+    """Whether a request goes by what each node has, and takes no more nodes than needed, whichever they are."""
+    of_nodes = (
+        want.required is not None,
+        len(want.choices) != 1 or want.choices[0].counts,
+        want.target_nodes > want.min_nodes,
+        want.contiguous or want.spread or want.switches,
+        want.first is not None or want.in_use is not None,
+    )
+    of_order = want.least_loaded, want.largest_first, want.first_fit, want.weights_now_only
+    of_cores = want.task_cores, want.per_socket < FAR, want.socket_tasks, want.placed, want.of_rounds
+    of_others = want.pool, want.marks, want.unmarked, want.withheld is not None, want.granted is not None
+    of_gres = want.gres_total, len(want.gres) > 1, want.gres_per_task, want.cpus_of_gpus
+    return not any(map(any, (of_nodes, of_order, of_cores, of_others, of_gres)))
+
+
+def _is_plain_on(want: Want, machine: Machine) -> bool:
+    """Whether the machine has nothing that a plain request would have to go by."""
+    by_socket = machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1)
+    by_device = len(machine.gres) > MOST_KINDS or (machine.devices is not None and want.gres)
+    return not by_socket and not by_device and want.tree is tree.in_kernels(machine)
+
+
+def _gres(want: Want, machine: Machine) -> tuple[int, int]:
+    """How many of a generic resource it wants on each node, and which kinds of it, one bit each."""
+    if not want.gres:
+        return 0, 0
+    name, kind, count = want.gres[0]
+    return count, sum(
+        1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of)
     )
 
 

@@ -74,7 +74,7 @@ cdef void _notice(Request request, Columns slots, long long slot, Work work) noe
 cdef double _next(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(
     many=cython.longlong, end=double, first=cython.longlong, rank=cython.longlong, slot=cython.longlong, time=double,
-    index=cython.longlong)
+    index=cython.longlong, reserved=bint, for_good=bint)
 cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
 cdef long long _ended(Columns slots, double time) noexcept
@@ -82,6 +82,9 @@ cdef long long _ended(Columns slots, double time) noexcept
     marked=cython.longlong[::1], usable="const unsigned char[::1]", time=double, many=cython.longlong,
     part=cython.longlong, other=cython.longlong)
 cdef bint _leaves_any(Request request, Columns slots, long long slot, double begin, Work work) noexcept
+@cython.locals(
+    usable="const unsigned char[::1]", over=cython.double[::1], part=cython.longlong, node=cython.longlong)
+cdef bint _leaves_for_good(Request request, Columns slots, long long slot) noexcept
 @cython.locals(found=cython.longlong, part=cython.longlong)
 cdef long long _unmark(Columns slots, long long slot, long long[::1] marked) noexcept
 @cython.locals(slot=cython.longlong)

@@ -394,7 +394,7 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
     if slots.sizes[RESERVED] == many:
         return inf
     first = _later(slots.marks, slots.sizes[MARKS], begin)
-    rank = _ended(slots, begin)
+    rank, reserved = _ended(slots, begin), _reserved(request, slots, begin)
     while rank < many:
         slot = slots.order[END, rank]
         time: float = slots.times[END, slot]
@@ -402,7 +402,8 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
             index = _later(slots.marks, slots.sizes[MARKS], time) - 1
             if index > first + 1 and slots.marks[index - 2] > end:
                 return inf
-            if _leaves_any(request, slots, slot, begin, work):
+            for_good = not reserved and _leaves_for_good(request, slots, slot)
+            if for_good or _leaves_any(request, slots, slot, begin, work):
                 return time
         rank += 1
     return inf
@@ -424,10 +425,6 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work:
     """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``."""
     marked, usable, time, many = work.sets[0], request.outlook.usable, slots.times[END, slot], 0
     part = slots.parts[FIRST, slot]
-    if not _reserved(request, slots, begin):
-        for index in range(part, part + slots.parts[MANY, slot]):
-            if usable[slots.members[index]] and slots.over[slots.members[index]] <= time:
-                return True  # No other slot keeps it that ends later.
     for node in range(len(marked)):
         marked[node] = 0
     for index in range(part, part + slots.parts[MANY, slot]):
@@ -447,6 +444,16 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work:
         if other >= slots.sizes[RESERVED] and slots.times[END, other] > time:
             many -= _unmark(slots, other, marked)
     return many > 0
+
+
+def _leaves_for_good(request: Request, slots: Columns, slot: int) -> bool:
+    """Whether no other slot ends later than this one on one of its nodes: that is soon known, and mostly so."""
+    usable, over, part = request.outlook.usable, slots.over, slots.parts[FIRST, slot]
+    for index in range(part, part + slots.parts[MANY, slot]):
+        node = slots.members[index]
+        if usable[node] and over[node] <= slots.times[END, slot]:
+            return True
+    return False
 
 
 def _unmark(slots: Columns, slot: int, marked: Ints) -> int:
@@ -615,8 +622,12 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
 def _counts(request: Request, work: Work, run: int) -> bool:
     """Whether a run has any node that the job could use."""
     outlook = request.outlook
-    if run < outlook.seen and (outlook.touched[run] < 0 or work.kept[outlook.touched[run]] == 0):
-        return outlook.touched[run] >= 0
+    if run < outlook.seen:
+        node = outlook.touched[run]
+        if node < 0:
+            return False
+        if work.kept[node] == 0:
+            return True
     parts, entries, usable = outlook.runs.parts, outlook.runs.entries, outlook.usable
     first = parts[run, FIRST]
     for entry in range(first, first + parts[run, MANY]):

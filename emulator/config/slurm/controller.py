@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Settings
@@ -72,65 +74,117 @@ NO_DELAYS = Timing(submit_lag=0.0, end_lag=0.0, job_overhead=0.0, uptime=0.0)
 """Of the ideal clock, under which daemons take no time."""
 
 
+def _read(how: Callable[[Settings], Any]) -> Any:
+    """A parameter, and how it is read from what a configuration states."""
+    return field(metadata={"read": how})
+
+
+def _key(name: str) -> str:
+    """Where a parameter stands: one in small letters among ``SchedulerParameters``."""
+    return f"SchedulerParameters.{name}" if name.islower() else name
+
+
+def _count(name: str, default: int = 0) -> Any:
+    key = _key(name)
+    return _read(lambda stated: stated.count(key) if key in stated else default)
+
+
+def _seconds(name: str, default: float = 0.0) -> Any:
+    return _read(lambda stated: _amount_of(stated, _key(name), default))
+
+
+def _amount(name: str) -> Any:
+    return _read(lambda stated: stated.amount(name))
+
+
+def _flag(name: str) -> Any:
+    return _read(lambda stated: stated.flag(_key(name)))
+
+
+def _selects(word: str) -> Any:
+    """Whether a word is among ``SelectTypeParameters``."""
+    return _read(lambda stated: word in _of_select(stated))
+
+
+def _amount_of(stated: Settings, key: str, default: float) -> float:
+    value = stated.amount(key)
+    return default if value is None else value
+
+
+def _of_select(stated: Settings) -> list[str]:
+    return [word.upper() for word in stated.words("SelectTypeParameters")]
+
+
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters by what they govern; seconds, counts, flags. Names as in ``slurm.conf``; and the version's rules."""
+    """Parameters by what they govern: seconds, counts, flags; with each, where it stands, and Slurm's default.
 
-    bf_min_prio_reserve: int
-    bf_min_age_reserve: float
-    bf_licenses: bool
-    default_queue_depth: int
-    partition_job_depth: int
-    sched_interval: float
-    sched_min_interval: float
-    sched_max_job_start: int
-    max_sched_time: float
-    batch_sched_delay: float
-    defer: bool
-    least_loaded: bool
-    memory: bool
-    fill_sockets: bool
-    one_task_per_core: bool
-    whole_cores: bool
-    allow_zero_lic: bool
-    whole_hetjob: bool
-    ignore_constraint_validation: bool
-    ignore_prefer_validation: bool
-    time_min_as_soft_limit: bool
-    max_array_size: int
-    max_array_tasks: int
-    max_job_count: float
-    max_switch_wait: float
-    pack_serial_at_end: bool
-    preempt_mode: tuple[str, ...]
-    preempt_exempt_time: float
-    preempt_reorder_count: int
-    preempt_strict_order: bool
-    preempt_reclaim_licenses: bool
-    preempt_min_exempt_priority: float
-    preempt_pause: float
-    kill_wait: float
-    slurmd_timeout: float
-    return_to_service: int
-    complete_wait: float
-    reduce_completing_frag: bool
-    over_time_limit: float
-    resv_over_run: float
-    requeue_hold: float
-    job_requeue: bool
-    requeue_exit: frozenset[int]
-    requeue_exit_hold: frozenset[int]
-    kill_invalid_depend: bool
-    max_depend_depth: int
-    enforce_part_limits: str
-    time_slice: float
-    def_mem_per_cpu: float | None
-    def_mem_per_node: float | None
-    def_mem_per_gpu: float | None
-    def_cpu_per_gpu: int
-    max_mem_per_cpu: float | None
-    max_mem_per_node: float | None
+    Names are as in ``slurm.conf``. With them go the version's rules.
+    """
+
     rules: Rules
+    bf_min_prio_reserve: int = _count("bf_min_prio_reserve")
+    bf_min_age_reserve: float = _seconds("bf_min_age_reserve")
+    bf_licenses: bool = _flag("bf_licenses")
+    default_queue_depth: int = _count("default_queue_depth", 100)
+    partition_job_depth: int = _count("partition_job_depth")
+    # 0: at each turn of the controller, which takes one a second.
+    sched_interval: float = _read(lambda stated: _interval(stated, "sched_interval", 60.0) or 1.0)
+    sched_min_interval: float = _seconds("sched_min_interval")
+    sched_max_job_start: int = _count("sched_max_job_start")
+    max_sched_time: float = _seconds("max_sched_time", 2.0)
+    batch_sched_delay: float = _seconds("batch_sched_delay", 3.0)
+    defer: bool = _flag("defer")
+    least_loaded: bool = _selects("CR_LLN")
+    memory: bool = _read(lambda stated: any("MEMORY" in word for word in _of_select(stated)))
+    fill_sockets: bool = _selects("CR_CORE_DEFAULT_DIST_BLOCK")
+    one_task_per_core: bool = _selects("CR_ONE_TASK_PER_CORE")
+    whole_cores: bool = _read(lambda stated: not any("CR_CPU" in word for word in _of_select(stated)))
+    allow_zero_lic: bool = _flag("allow_zero_lic")
+    whole_hetjob: bool = _flag("whole_hetjob")
+    ignore_constraint_validation: bool = _flag("ignore_constraint_validation")
+    ignore_prefer_validation: bool = _flag("ignore_prefer_validation")
+    time_min_as_soft_limit: bool = _flag("time_min_as_soft_limit")
+    max_array_size: int = _read(lambda stated: stated.count("MaxArraySize"))
+    max_array_tasks: int = _read(
+        lambda stated: stated.count(_key("max_array_tasks" if _key("max_array_tasks") in stated else "MaxArraySize"))
+    )
+    # Slurm's default would refuse much of a log that another system's users have written.
+    max_job_count: float = _read(
+        lambda stated: float(stated.count("MaxJobCount")) if "MaxJobCount" in stated else math.inf
+    )
+    max_switch_wait: float = _seconds("max_switch_wait", 300.0)
+    pack_serial_at_end: bool = _flag("pack_serial_at_end")
+    preempt_mode: tuple[str, ...] = _read(lambda stated: tuple(word.upper() for word in stated.words("PreemptMode")))
+    preempt_exempt_time: float = _seconds("PreemptExemptTime")
+    preempt_reorder_count: int = _count("PreemptParameters.reorder_count", 1)
+    preempt_strict_order: bool = _flag("PreemptParameters.strict_order")
+    preempt_reclaim_licenses: bool = _flag("PreemptParameters.reclaim_licenses")
+    preempt_min_exempt_priority: float = _seconds("PreemptParameters.min_exempt_priority", math.inf)
+    preempt_pause: float = _read(
+        lambda stated: _amount_of(stated, "KillWait", 30.0) + _amount_of(stated, "MessageTimeout", 10.0)
+    )
+    kill_wait: float = _seconds("KillWait", 30.0)
+    slurmd_timeout: float = _seconds("SlurmdTimeout", 300.0)
+    return_to_service: int = _count("ReturnToService")
+    complete_wait: float = _seconds("CompleteWait")
+    reduce_completing_frag: bool = _flag("reduce_completing_frag")
+    over_time_limit: float = _seconds("OverTimeLimit")
+    resv_over_run: float = _seconds("ResvOverRun")
+    requeue_hold: float = _read(lambda stated: _requeue_hold(stated))
+    job_requeue: bool = _read(lambda stated: bool(stated.count("JobRequeue")) if "JobRequeue" in stated else True)
+    requeue_exit: frozenset[int] = _read(lambda stated: _exit_codes(stated, "RequeueExit"))
+    requeue_exit_hold: frozenset[int] = _read(lambda stated: _exit_codes(stated, "RequeueExitHold"))
+    kill_invalid_depend: bool = _flag("DependencyParameters.kill_invalid_depend")
+    max_depend_depth: int = _count("DependencyParameters.max_depend_depth", 10)
+    enforce_part_limits: str = _read(lambda stated: stated.text("EnforcePartLimits").upper())
+    time_slice: float = _seconds("SchedulerTimeSlice", 30.0)
+    def_mem_per_cpu: float | None = _amount("DefMemPerCPU")
+    def_mem_per_node: float | None = _amount("DefMemPerNode")
+    def_mem_per_gpu: float | None = _amount("DefMemPerGPU")
+    def_cpu_per_gpu: int = _read(lambda stated: stated.count("DefCpuPerGPU"))
+    max_mem_per_cpu: float | None = _amount("MaxMemPerCPU")
+    max_mem_per_node: float | None = _amount("MaxMemPerNode")
 
     @property
     def has_thresholds(self) -> bool:
@@ -141,79 +195,13 @@ class Parameters:
 
 def parameters_of(conf: SlurmConf) -> Parameters:
     """The parameters of a configuration, with Slurm's defaults."""
-    stated = conf.parameters
+    read = {each.name: each.metadata["read"] for each in fields(Parameters) if "read" in each.metadata}
+    return Parameters(conf.rules, **{name: how(conf.parameters) for name, how in read.items()})
 
-    def option(name: str) -> str:
-        return f"SchedulerParameters.{name}"
 
-    def seconds(name: str, default: float) -> float:
-        value = stated.amount(name)
-        return default if value is None else value
-
-    def bound(name: str, default: int = 0) -> int:
-        name = name if "." in name else option(name)
-        return stated.count(name) if name in stated else default
-
-    select = {word.upper() for word in stated.words("SelectTypeParameters")}
-    return Parameters(
-        bf_min_prio_reserve=bound("bf_min_prio_reserve"),
-        bf_min_age_reserve=seconds(option("bf_min_age_reserve"), 0.0),
-        bf_licenses=stated.flag(option("bf_licenses")),
-        default_queue_depth=bound("default_queue_depth", 100),
-        partition_job_depth=bound("partition_job_depth"),
-        # 0: at each turn of the controller, which takes one a second.
-        sched_interval=_interval(stated, "sched_interval", 60.0) or 1.0,
-        sched_min_interval=seconds(option("sched_min_interval"), 0.0),
-        sched_max_job_start=bound("sched_max_job_start"),
-        max_sched_time=seconds(option("max_sched_time"), 2.0),
-        batch_sched_delay=seconds(option("batch_sched_delay"), 3.0),
-        defer=stated.flag(option("defer")),
-        least_loaded="CR_LLN" in select,
-        memory=any("MEMORY" in word for word in select),
-        fill_sockets="CR_CORE_DEFAULT_DIST_BLOCK" in select,
-        one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
-        whole_cores=not any("CR_CPU" in word for word in select),
-        allow_zero_lic=stated.flag(option("allow_zero_lic")),
-        whole_hetjob=stated.flag(option("whole_hetjob")),
-        ignore_prefer_validation=stated.flag(option("ignore_prefer_validation")),
-        ignore_constraint_validation=stated.flag(option("ignore_constraint_validation")),
-        time_min_as_soft_limit=stated.flag(option("time_min_as_soft_limit")),
-        max_array_size=stated.count("MaxArraySize"),
-        max_array_tasks=bound("max_array_tasks", stated.count("MaxArraySize")),
-        # Slurm's default would refuse much of a log that another system's users have written.
-        max_job_count=float(stated.count("MaxJobCount")) if "MaxJobCount" in stated else float("inf"),
-        max_switch_wait=seconds(option("max_switch_wait"), 300.0),
-        pack_serial_at_end=stated.flag(option("pack_serial_at_end")),
-        preempt_mode=tuple(word.upper() for word in stated.words("PreemptMode")),
-        preempt_exempt_time=seconds("PreemptExemptTime", 0.0),
-        preempt_reorder_count=bound("PreemptParameters.reorder_count", 1),
-        preempt_strict_order=stated.flag("PreemptParameters.strict_order"),
-        preempt_reclaim_licenses=stated.flag("PreemptParameters.reclaim_licenses"),
-        preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
-        preempt_pause=seconds("KillWait", 30.0) + seconds("MessageTimeout", 10.0),
-        kill_wait=seconds("KillWait", 30.0),
-        slurmd_timeout=seconds("SlurmdTimeout", 300.0),
-        return_to_service=stated.count("ReturnToService") if "ReturnToService" in stated else 0,
-        complete_wait=seconds("CompleteWait", 0.0),
-        reduce_completing_frag=stated.flag(option("reduce_completing_frag")),
-        over_time_limit=seconds("OverTimeLimit", 0.0),
-        resv_over_run=seconds("ResvOverRun", 0.0),
-        requeue_hold=seconds(option("requeue_delay"), _credential_expires(stated.words("AuthInfo"))) + 1,
-        job_requeue=bool(stated.count("JobRequeue")) if "JobRequeue" in stated else True,
-        requeue_exit=_exit_codes(stated, "RequeueExit"),
-        requeue_exit_hold=_exit_codes(stated, "RequeueExitHold"),
-        kill_invalid_depend=stated.flag("DependencyParameters.kill_invalid_depend"),
-        max_depend_depth=bound("DependencyParameters.max_depend_depth", 10),
-        enforce_part_limits=stated.text("EnforcePartLimits").upper(),
-        time_slice=seconds("SchedulerTimeSlice", 30.0),
-        def_mem_per_cpu=stated.amount("DefMemPerCPU"),
-        def_mem_per_node=stated.amount("DefMemPerNode"),
-        def_mem_per_gpu=stated.amount("DefMemPerGPU"),
-        def_cpu_per_gpu=stated.count("DefCpuPerGPU"),
-        max_mem_per_cpu=stated.amount("MaxMemPerCPU"),
-        max_mem_per_node=stated.amount("MaxMemPerNode"),
-        rules=conf.rules,
-    )
+def _requeue_hold(stated: Settings) -> float:
+    """Seconds before a requeued job may start again: its credential is to have expired."""
+    return _amount_of(stated, _key("requeue_delay"), _credential_expires(stated.words("AuthInfo"))) + 1
 
 
 def _interval(stated: Settings, name: str, default: float) -> float:

@@ -1,0 +1,255 @@
+"""How many nodes and CPUs a job asks for in a partition, before it is asked which nodes these are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.config.slurm.controller import Parameters
+from emulator.config.slurm.versions import Rules
+from emulator.state.cluster import Cluster
+from emulator.state.demand import Demand, demand_of
+from emulator.state.machine import has_rows
+from emulator.state.partition import Partition
+from emulator.workload.request import JobRequest, RejectedError
+from emulator.workload.sbatch import GPU, BatchOptions
+from slurm_sim_plugins.devices import SHARED
+from slurm_sim_plugins.nodes import FAR, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many nodes and CPUs a job asks for in a partition.
+
+    Attributes:
+        request: what it asks for.
+        partition: where.
+        cluster: the cluster state.
+        nodes: that it wants at least.
+        most: and at most; None for no bound.
+        target: as many are taken if there are so many.
+        named: nodes that it names; None if it names none.
+        some: whether some of these are enough.
+        tasks: how many it has, on as few nodes as it asks for.
+        by_gpus: whether GPUs, in all and on each node, say how many nodes it wants.
+        alone: whether it has its nodes for itself.
+        demand: CPUs, memory and GRES that go with each other.
+    """
+
+    request: JobRequest
+    partition: Partition
+    cluster: Cluster
+    nodes: int
+    most: int | None
+    target: int
+    named: Mask | None
+    some: bool
+    tasks: int
+    by_gpus: bool
+    alone: bool
+    demand: Demand
+
+    @property
+    def options(self) -> BatchOptions:
+        """What it asks for, as ``sbatch`` takes it."""
+        return self.request.options
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the cluster."""
+        return self.cluster.parameters
+
+    @property
+    def rules(self) -> Rules:
+        """Those of the version."""
+        return self.cluster.parameters.rules
+
+    @property
+    def per_task(self) -> int:
+        """CPUs of a task."""
+        return self.demand.cpus_per_task
+
+    @property
+    def of_node(self) -> int:
+        """CPUs of the tasks that it states for a node."""
+        return self.per_task * (self.options.tasks_per_node or 1)
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that it wants in all."""
+        return max(self.tasks * self.per_task, self.nodes, self.demand.cpus_in_all)
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether the SelectType gives whole nodes to all jobs."""
+        return self.cluster.nodes_for.whole_nodes
+
+    @property
+    def whole(self) -> bool:
+        """Whether it gets whole nodes."""
+        return self.whole_nodes or self.alone
+
+    @property
+    def one_node(self) -> bool:
+        """Whether it gets one node."""
+        return self.most == 1 or (self.options.tasks == 1 and self.nodes == 1)
+
+    @property
+    def shares(self) -> bool:
+        """Whether it may have resources that others have."""
+        can = has_rows(self.partition) and self.options.share
+        return self.partition.oversubscribe == "FORCE" or can
+
+    @property
+    def bounded(self) -> int | None:
+        """How many nodes it may have at most; None for any number.
+
+        MaxNodes of the partition bounds a job that could do with as many. GPUs are not shared out among more nodes
+        than there are tasks.
+        """
+        bound, options = self.partition.max_nodes, self.options
+        if self.most is not None:
+            return self.most
+        if bound is not None and self.nodes <= bound < min(self.cpus, int(self.partition.nodes.sum())):
+            return bound
+        return max(self.nodes, options.tasks) if options.tasks is not None and options.gpus else None
+
+
+def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Asked:
+    """How many nodes and CPUs a job asks for in a partition.
+
+    Args:
+        request: what it asks for.
+        partition: where.
+        cluster: the cluster state.
+        fewest: nodes that a job must have there.
+
+    Raises:
+        RejectedError: it names what there is not.
+    """
+    options, rules = request.options, cluster.parameters.rules
+    on_gpus = _nodes_by_gpus(options)
+    nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
+    _check_gres(options, cluster)
+    enough = most or options.tasks or FAR
+    named, some = _named(options, enough, cluster)
+    if some:
+        nodes, most = nodes if most else enough, enough
+    tasks = options.tasks_on(nodes)
+    if options.tasks is not None and options.tasks < nodes:
+        nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
+    if most is not None and options.tasks is not None:
+        # Nodes without a task are not asked for.
+        most = max(nodes, min(most, options.tasks))
+    alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
+    fewest = _fewest(fewest, options, alone, rules)
+    return Asked(
+        request=request,
+        partition=partition,
+        cluster=cluster,
+        nodes=max(nodes, fewest, nodes_by_tasks(options, rules)),
+        most=most,
+        target=max(_target(options, nodes, most, tasks, rules), fewest),
+        named=named,
+        some=some,
+        tasks=tasks,
+        by_gpus=bool(on_gpus),
+        alone=alone,
+        demand=demand_of(request, partition, cluster.machine, rules, nodes),
+    )
+
+
+def _target(options: BatchOptions, nodes: int, most: int | None, tasks: int, rules: Rules) -> int:
+    """How many nodes are taken if there are so many: up to the bound, but no more than tasks need one by one."""
+    welcome = (None if options.use_min_nodes else most) or (tasks if options.spread else nodes)
+    return max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, rules), nodes)))
+
+
+def _fewest(fewest: int, options: BatchOptions, alone: bool, rules: Rules) -> int:
+    """Nodes that a job must have in a partition of so many at least (``MinNodes``)."""
+    bound = options.tasks is not None and not alone and (options.overcommit or rules.TASKS_BOUND_MIN_NODES)
+    return min(fewest, options.tasks) if bound and options.tasks else fewest
+
+
+def _nodes_asked(options: BatchOptions) -> tuple[int, int | None]:
+    """Nodes that a job asks for, at least and at most; None for no bound."""
+    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
+    return nodes, options.max_nodes if options.max_nodes is not None else options.min_nodes
+
+
+def _nodes_by_gpus(options: BatchOptions) -> int:
+    """Nodes of a job that states GPUs in all and on each node; 0 for one that does not state both.
+
+    Raises:
+        RejectedError: there are no such nodes, or as many may not be had.
+    """
+    in_all, on_node = sum(one.count for one in options.gpus), sum(one.count for one in options.gres if one.name == GPU)
+    if not in_all or not on_node:
+        return 0
+    nodes, rest = divmod(in_all, on_node)
+    most = options.max_nodes if options.max_nodes is not None else options.min_nodes or FAR
+    if rest or not (options.min_nodes or 1) <= nodes <= most:
+        raise RejectedError("Invalid generic resource (gres) specification")
+    return nodes
+
+
+def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
+    """On how many nodes tasks would be one by one, if their number is stated or follows; else any number."""
+    if options.tasks is not None:
+        return options.tasks
+    if options.tasks_per_gpu is not None or (options.gpus and options.gpus_per_task):
+        return options.tasks_on(nodes)
+    if rules.RANGE_IS_FILLED:
+        return len(options.node_list) if len(options.node_list) > (options.min_nodes or 1) else FAR
+    return FAR if options.tasks_per_node is None else options.tasks_on(nodes)
+
+
+def nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
+    """How many nodes tasks ask for by so many on each."""
+    asks = rules.TASKS_ASK_FOR_NODES or options.overcommit
+    if not asks or options.tasks is None or options.max_nodes is not None:
+        return 1
+    return -(-options.tasks // (options.tasks_per_node or options.tasks))
+
+
+def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask | None, bool]:
+    """Nodes that a job names, and whether it gets some of them; else it gets all, or the first that are enough."""
+    if not options.node_list:
+        return None, False
+    named = known_nodes(options.node_list, cluster)
+    if len(options.node_list) > enough and cluster.parameters.rules.SOME_OF_NAMED:
+        return named, True
+    return named & (named.cumsum() <= enough), False
+
+
+def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
+    """Refuse resources that the cluster does not know, fewer GPUs than nodes, and what excludes each other.
+
+    Raises:
+        RejectedError: there is something of the kind.
+    """
+    of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
+    if of_devices and cluster.nodes_for.whole_nodes:
+        raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
+    if options.cpus_per_task and options.cpus_per_gpu:
+        raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
+    asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
+    with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
+    few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
+    unknown = asked and asked - {name for name, _ in cluster.machine.gres}
+    if (
+        few
+        or (with_gpus and asked & set(SHARED))
+        or (unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes")))
+    ):
+        raise RejectedError("Invalid generic resource (gres) specification")
+
+
+def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:
+    """Nodes by name.
+
+    Raises:
+        RejectedError: one of them does not exist.
+    """
+    if any(name not in cluster.machine.index for name in names):
+        raise RejectedError("Invalid node name specified")
+    return cluster.machine.mask_of(names)

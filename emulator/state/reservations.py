@@ -1,0 +1,361 @@
+"""All reservations of a cluster (observations Q12, R1 to R3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from emulator.state.cluster import Cluster
+from emulator.state.features import choices
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from emulator.state.reservation import OVERLAPPING, Reservation, goes_over, next_after
+from emulator.state.reserved_cores import given
+from emulator.state.wants import want_of
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.nodes import Ints, Mask
+
+
+def _takes_whole_nodes(job: Job, own: Reservation | None) -> bool:
+    """Whether a job without a reservation gets no node of which one has cores."""
+    return own is None and job.wants[job.partitions[0].name].whole
+
+
+class Reservations:
+    """All reservations of a cluster.
+
+    Args:
+        cluster: the cluster state.
+        made: whether operators make any. Where they do not, as in most logs, jobs that name one do without.
+    """
+
+    def __init__(self, cluster: Cluster, made: bool = True) -> None:
+        self._cluster = cluster
+        self._made = made
+        self.by_name = cluster.reservations
+
+    def create(
+        self,
+        name: str,
+        start: float,
+        end: float,
+        *,
+        nodes: Mask | None = None,
+        count: int | None = None,
+        partition: Partition | None = None,
+        users: tuple[str, ...] = (),
+        accounts: tuple[str, ...] = (),
+        flags: frozenset[str] = frozenset(),
+        licenses: tuple[tuple[str, int], ...] = (),
+        cores: Sequence[int] = (),
+        features: str = "",
+    ) -> Reservation:
+        """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
+
+        The nodes of a partition may have to have features. One of licences may have no nodes, if its flags say
+        ANY_NODES. One of so many cores, in all or on each node, has the first that no job has then, and no other
+        reservation.
+
+        Raises:
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; another reservation has them, and
+                neither says MAINT or OVERLAP; there are not so many, or not so many licences.
+        """
+        made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
+        made.partition, made.features = partition, features
+        if cores:
+            made.cores = self._chosen_cores(made, cores, count or 0, nodes, partition)
+            nodes = made.cores > 0
+        elif nodes is None and (count or not licenses):
+            nodes = self._counted(made, count or 0, self._whole_nodes(partition))
+            made.counted = True
+        made.nodes = made.nodes if nodes is None else nodes
+        self.check(made)
+        self.by_name[name] = made
+        self._cluster.redraw()
+        return made
+
+    def resized(self, one: Reservation, count: int) -> Mask:
+        """The nodes of a reservation that is to have so many: idle ones go first, others come as for a new one.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        nodes, lack = one.nodes.copy(), count - int(np.count_nonzero(one.nodes))
+        if lack > 0:
+            partition = one.partition or self._cluster.default
+            return nodes | self._counted(one, lack, self._whole_nodes(partition) & ~nodes)
+        idle = nodes & (self._cluster.free.jobs == 0) & self._cluster.machine.up
+        nodes[np.flatnonzero(idle)[:-lack]] = False
+        nodes[np.flatnonzero(nodes)[count:]] = False
+        return nodes
+
+    def check(self, one: Reservation) -> None:
+        """Refuse a reservation, made or changed, of nodes that others have at some time, or jobs beyond its begin."""
+        for license, many in one.licenses:
+            if many > self._cluster.licenses.get(license, (0, 0))[0]:
+                raise InputError("Invalid license specification")
+        if one.cores is not None:
+            return
+        if (one.nodes & self._others_of(one)).any():
+            raise InputError("Requested reservation overlaps with another reservation")
+        if "IGNORE_JOBS" not in one.flags and (one.nodes & self._busy_from(one.start, one.name)).any():
+            raise InputError("Requested nodes are busy")
+
+    def of(self, job: Job) -> Reservation | None:
+        """The reservation that a job asked for, or that draws it; or None."""
+        return self.by_name.get(job.reservation)
+
+    def lacks(self, job: Job) -> bool:
+        """Whether a job asked for a reservation that there is not, or not any more."""
+        return bool(self._made and job.options.reservation and job.options.reservation not in self.by_name)
+
+    def standing(self, now: float) -> list[Reservation]:
+        """Those that hold now or will hold."""
+        return [one for one in self.by_name.values() if one.end > now]
+
+    def begin_of(self, reservation: Reservation) -> float:
+        """From when on it keeps its nodes from a run that ends a number of whole seconds from now.
+
+        Slurm counts in whole seconds: a run from 30.4 s on that may take two minutes ends as one begins at 150.1 s.
+        """
+        now, whole = self._cluster.now, self._cluster.second_of
+        return now + (whole(reservation.start) - whole(now))
+
+    def kept_from(self, job: Job, at: float, length: float) -> Mask:
+        """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
+        kept = self._cluster.no_nodes()
+        if not self.by_name:
+            return kept
+        own = self.of(job)
+        if own is not None and own.end <= self._cluster.now and "FLEX" not in own.flags:
+            # The next sweep removes it; until then jobs of one that is no bound still start.
+            return ~kept
+        for reservation in self.by_name.values():
+            if own is not None and goes_over(own, reservation):
+                continue
+            if reservation.cores is not None and reservation is not own and not _takes_whole_nodes(job, own):
+                continue
+            if reservation is not own and self.begin_of(reservation) < at + length and reservation.end > at:
+                kept |= reservation.nodes
+        if own is not None and "FLEX" not in own.flags:
+            kept |= own.end <= at if "ANY_NODES" in own.flags else ~own.nodes | (own.end <= at)
+        return kept
+
+    def overlap(self, job: Job, nodes: Mask, at: float, length: float) -> bool:
+        """Whether one keeps any of these nodes from a job that runs from ``at`` on, for ``length`` seconds."""
+        own = self.of(job)
+        return any(
+            one is not own and self.begin_of(one) < at + length and one.end > at and bool((one.nodes & nodes).any())
+            for one in self.by_name.values()
+        )
+
+    def bounds(self) -> list[float]:
+        """When reservations begin and end."""
+        return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
+
+    def tries(self, step: float) -> set[float]:
+        """When backfill looks for nodes again because of those that keep some: a second behind the step after an end.
+
+        Slurm means to spare itself looks where several end close together.
+        """
+        ends = [self._cluster.whole(one.end) for one in self.by_name.values() if one.end < math.inf]
+        return {math.ceil(end / step) * step + 1 for end in ends}
+
+    def advance(self, epoch: float) -> list[Reservation]:
+        """Have those that are over come again which do; they are returned.
+
+        Args:
+            epoch: Unix time of second 0.
+        """
+        now, moved = self._cluster.now, []
+        for one in self.by_name.values():
+            # The agenda knows times to the microsecond.
+            while round(one.end, 6) <= now and self.come_again(one, epoch):
+                if one not in moved:
+                    moved.append(one)
+        return moved
+
+    def come_again(self, one: Reservation, epoch: float) -> bool:
+        """Have a reservation come again, if it does.
+
+        Args:
+            one: the reservation.
+            epoch: Unix time of second 0.
+        """
+        later = next_after(one, epoch + one.end)
+        if not later:
+            return False
+        one.start, one.end, one.idle_since = one.start + later, one.end + later, None
+        return True
+
+    def purged(self) -> list[Reservation]:
+        """Those with PURGE_COMP that have had no jobs for so long that they are over; a sweep asks."""
+        now, found = self._cluster.now, []
+        for one in self.by_name.values():
+            if "PURGE_COMP" not in one.flags or one.start > now or one.end <= now:
+                continue
+            if self._has_jobs(one):
+                one.idle_since = None
+            elif one.idle_since is None:
+                one.idle_since = now
+            if one.idle_since is not None and now - one.idle_since >= one.purge_after:
+                one.idle_since = None
+                found.append(one)
+        return found
+
+    def purge_due(self) -> float:
+        """Before when no sweep ends a reservation with PURGE_COMP, or finds that it has no jobs; infinite for never."""
+        purged = (one for one in self.by_name.values() if "PURGE_COMP" in one.flags and one.end > self._cluster.now)
+        return min(map(self._purge_due, purged), default=math.inf)
+
+    def _purge_due(self, one: Reservation) -> float:
+        """Before when no sweep ends a reservation with PURGE_COMP; while it has jobs, the next sweep asks for them."""
+        if one.start > self._cluster.now:
+            return one.start
+        return 0.0 if one.idle_since is None else one.idle_since + one.purge_after
+
+    def _has_jobs(self, one: Reservation) -> bool:
+        """Whether jobs of a reservation wait, run or are suspended."""
+        cluster = self._cluster
+        return any(job.reservation == one.name for job in chain(cluster.waiting.values(), cluster.running.values()))
+
+    def came(self, job: Job) -> None:
+        """A job of a reservation was submitted: it has jobs."""
+        own = self.by_name.get(job.options.reservation)
+        if own is not None:
+            own.idle_since = None
+
+    def refresh(self) -> None:
+        """Give reservations with REPLACE other nodes for those that jobs have taken."""
+        for reservation in self.by_name.values():
+            if "REPLACE" in reservation.flags and reservation.end > self._cluster.now:
+                taken = reservation.nodes & (self._cluster.free.jobs > 0)
+                if taken.any():
+                    self._replace(reservation, taken)
+
+    def replace_lost(self) -> None:
+        """Give reservations of so many nodes others for those that are down or drained, if there are as many."""
+        up = self._cluster.machine.up
+        for one in self.by_name.values():
+            if not one.counted or "REPLACE" in one.flags or one.end <= self._cluster.now or not (one.nodes & ~up).any():
+                continue
+            busy = self._busy_from(one.start) | self._others_of(one) | one.nodes
+            free = np.flatnonzero(self._whole_nodes(one.partition) & ~busy)
+            lost = int(np.count_nonzero(one.nodes & ~up))
+            if len(free) >= lost:
+                one.nodes = one.nodes & up
+                one.nodes[free[:lost]] = True
+
+    def _replace(self, reservation: Reservation, taken: Mask) -> None:
+        others = self._cluster.no_nodes()
+        for other in self.by_name.values():
+            others |= other.nodes
+        idle = np.flatnonzero((self._cluster.free.jobs == 0) & self._cluster.machine.up & ~others)
+        gone = np.flatnonzero(taken)
+        for old, new in zip(gone.tolist(), idle.tolist(), strict=False):
+            reservation.nodes[old] = False
+            reservation.nodes[new] = True
+
+    def _busy_from(self, start: float, name: str = "") -> Mask:
+        """Nodes of jobs that may run on then, but for those of a reservation."""
+        busy = self._cluster.no_nodes()
+        for job in self._cluster.running.values():
+            own = name and job.reservation == name
+            if job.run is not None and self._cluster.planned_end(job) > start and not own:
+                busy |= job.run.allocation.mask(len(busy))
+        return busy
+
+    def _others_of(self, one: Reservation) -> Mask:
+        """Whole nodes of others at any time of a reservation; with MAINT or OVERLAP these do not matter."""
+        taken = self._cluster.no_nodes()
+        for other in self.by_name.values() if not one.flags & OVERLAPPING else ():
+            matters = other.name != one.name and not other.flags & OVERLAPPING and other.cores is None
+            if matters and other.start < one.end and other.end > one.start:
+                taken |= other.nodes
+        return taken
+
+    def _whole_nodes(self, partition: Partition | None) -> Mask:
+        """Nodes of which jobs of a partition may have all: not those with more CPUs than ``MaxCPUsPerNode`` (24.11)."""
+        machine = self._cluster.machine
+        if partition is None:
+            return machine.up
+        whole = partition.nodes & machine.up
+        pool = machine.gres.get(("", partition.name))
+        if pool is None or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            return whole
+        return whole & (machine.pool_cpus(partition.name, pool) >= machine.units * machine.threads)
+
+    def _chosen_cores(
+        self, made: Reservation, cores: Sequence[int], count: int, nodes: Mask | None, partition: Partition | None
+    ) -> Ints:
+        """Units of each node for a reservation of so many cores: those that no job has then, nor another one."""
+        machine = self._cluster.machine
+        usable = self._whole_nodes(partition) if nodes is None else nodes & machine.up
+        left = np.where(usable, machine.units - self._cores_busy(made), 0)
+        found = given(left, [-(-each // int(machine.cores[0])) for each in cores], count)
+        if found is None:
+            raise InputError("Requested nodes are busy")
+        return found
+
+    def _cores_busy(self, made: Reservation) -> Ints:
+        """Units of each node that jobs have as a reservation begins, or other reservations."""
+        machine = self._cluster.machine
+        busy = np.zeros(len(machine), dtype=np.int64)
+        for job in self._cluster.running.values() if "IGNORE_JOBS" not in made.flags else ():
+            if job.run is not None and self._cluster.planned_end(job) >= made.start:
+                busy[job.run.allocation.where] += list(job.run.allocation.units)
+        for other in self.by_name.values() if not made.flags & OVERLAPPING else ():
+            if other.start < made.end and other.end > made.start:
+                busy += np.where(other.nodes, machine.units, 0) if other.cores is None else other.cores
+        return np.minimum(busy, machine.units)
+
+    def _counted(self, made: Reservation, count: int, usable: Mask) -> Mask:
+        """So many nodes for a reservation that have its features, of the first alternative that has enough."""
+        refused = InputError("Requested nodes are busy")
+        for choice in choices(made.features, self._cluster.machine.features):
+            try:
+                nodes = self._cluster.no_nodes()
+                for mask, many in choice.counts or ((choice.mask, count),):
+                    nodes |= self._idle_then(made, many, usable & mask & choice.mask & ~nodes)
+                return nodes
+            except InputError as error:
+                refused = error
+        raise refused
+
+    def _idle_then(self, made: Reservation, count: int, usable: Mask) -> Mask:
+        """So many nodes for a reservation: those without jobs then.
+
+        With IGNORE_JOBS those of jobs are added where these do not suffice, job by job as they were submitted.
+        """
+        usable = usable & ~self._others_of(made)
+        free = usable & ~self._busy_from(made.start)
+        for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
+            if np.count_nonzero(free) >= count:
+                break
+            if job.run is not None and job.id in self._cluster.running:
+                free |= usable & job.run.allocation.mask(len(usable))
+        return self._chosen(count, free, made.partition)
+
+    def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
+        """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.
+
+        Before the first job came, Slurm has not gathered nodes by their weights.
+        """
+        cluster, free = self._cluster, np.flatnonzero(usable)
+        if len(free) < count:
+            raise InputError("Requested nodes are busy")
+        if partition is not None and cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            if not cluster.jobs:
+                usable = usable & (cluster.machine.weight == cluster.machine.weight[free[0]])
+            asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}"]), "root")
+            found = cluster.choose(want_of(asked, partition, cluster, 1), cluster.machine.free(), usable)
+            if found is not None:
+                return found.mask(len(usable))
+        chosen = cluster.no_nodes()
+        chosen[free[:count]] = True
+        return chosen
