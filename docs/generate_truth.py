@@ -11,7 +11,7 @@ from pathlib import Path
 from emulator.report.truth import markdown
 from emulator.truth import judge, read_known
 from emulator.truth.verdict import why_not_compared
-from emulator.workload.scenario import read_scenarios
+from emulator.workload.scenario_reader import read_scenarios
 
 HERE = Path(__file__).parent
 KNOWN = HERE.parent / "tests" / "truth" / "known.toml"

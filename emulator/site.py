@@ -132,6 +132,6 @@ def _scenario(trace: Path) -> Inputs:
     """What was done in a recorded scenario: configuration, submissions, commands."""
     from emulator.truth import Known
     from emulator.truth.inputs import inputs_of
-    from emulator.workload.scenario import read_scenario
+    from emulator.workload.scenario_reader import read_scenario
 
     return inputs_of(read_scenario(trace), Known())

@@ -21,7 +21,7 @@ from emulator.record.record import dump, merged
 from emulator.record.record import repeats as repeats_of
 from emulator.truth import Verdict, judge
 from emulator.truth.compare import Difference
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
 from .scenarios import HET_JOBS, scenario_of

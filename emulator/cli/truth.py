@@ -43,7 +43,7 @@ def truth(  # noqa: C901 - one case after the other
     from emulator.report.page.sheet import write_sheet
     from emulator.truth import Known, judge, read_known
     from emulator.truth.verdict import why_not_compared
-    from emulator.workload.scenario import read_scenario
+    from emulator.workload.scenario_reader import read_scenario
     from slurm_sim_plugins.errors import ConfigurationError, InputError
 
     if page is not None:
@@ -88,7 +88,7 @@ def truth(  # noqa: C901 - one case after the other
 
 
 def _files(paths: tuple[Path, ...]) -> list[Path]:
-    from emulator.workload.scenario import scenario_files
+    from emulator.workload.scenario_reader import scenario_files
 
     return [file for path in paths for file in (scenario_files(path) if path.is_dir() else [path])]
 

@@ -25,7 +25,8 @@ from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
 from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
-from emulator.workload.scenario import Action, Scenario, Submission, read_scenario
+from emulator.workload.scenario import Action, Scenario, Submission
+from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
 LOOK = 0.25

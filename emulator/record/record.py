@@ -21,7 +21,9 @@ from emulator.record.checks import checked, users
 from emulator.record.daemons import MARK, PACKAGES, Root, end_with_parent, sweep
 from emulator.record.player import BEFORE, LATE, SWEEP, Task
 from emulator.record.repeats import merge
-from emulator.workload.scenario import FILES_BESIDE, LARGEST_FILE, LONGEST, Scenario, read_scenario
+from emulator.workload.scenario import FILES_BESIDE, Scenario
+from emulator.workload.scenario_reader import LARGEST_FILE, read_scenario
+from emulator.workload.yaml_tree import LONGEST
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 BUSY = 0.02

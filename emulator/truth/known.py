@@ -43,7 +43,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from emulator.config.tables import read_toml
-from emulator.workload.scenario import LONGEST, Scenario
+from emulator.workload.scenario import Scenario
+from emulator.workload.yaml_tree import LONGEST
 from slurm_sim_plugins.errors import InputError
 
 T = TypeVar("T")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from emulator.workload.scenario import NOT_SUBMITTED, Outcome, Scenario, Submission, read_scenarios
+from emulator.workload.scenario import NOT_SUBMITTED, Outcome, Scenario, Submission
+from emulator.workload.scenario_reader import read_scenarios
 
 yaml = pytest.importorskip("yaml")
 

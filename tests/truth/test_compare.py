@@ -13,7 +13,8 @@ import emulator.cli
 from emulator.truth import Known, judge, read_known
 from emulator.truth.inputs import inputs_of
 from emulator.truth.recorded import recording_of
-from emulator.workload.scenario import Recorded, Scenario, read_scenario
+from emulator.workload.scenario import Recorded, Scenario
+from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import InputError
 
 pytest.importorskip("yaml")

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.engine import controller
 from emulator.truth import judge
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

@@ -11,7 +11,8 @@ import pytest
 from emulator.config.slurm.versions import OLDEST, VERSIONS, all_rules
 from emulator.truth import judge, read_known
 from emulator.truth.verdict import Verdict
-from emulator.workload.scenario import Scenario, read_scenario
+from emulator.workload.scenario import Scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

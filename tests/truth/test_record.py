@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from emulator.cli import slurm_sim
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 needs_slurm = pytest.mark.skipif(

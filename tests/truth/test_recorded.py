@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.truth import judge
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

@@ -17,7 +17,7 @@ from emulator.truth import read_known
 from emulator.truth.emulated import timing_of
 from emulator.truth.inputs import inputs_of
 from emulator.truth.queries import asked
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

@@ -15,7 +15,8 @@ import pytest
 from emulator.report.truth import markdown, notes
 from emulator.truth import judge, read_known
 from emulator.truth.verdict import Verdict, why_not_compared
-from emulator.workload.scenario import Scenario, read_scenario
+from emulator.workload.scenario import Scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

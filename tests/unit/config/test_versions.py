@@ -15,7 +15,7 @@ from emulator.engine.controller import Controller
 from emulator.state.job import Job
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import ConfigurationError
 
 CONF = """SelectType=select/cons_tres

@@ -7,7 +7,7 @@ from contrib.differential.scenarios import scenario_of
 from emulator.record.checks import checked
 from emulator.record.record import dump
 from emulator.truth import judge
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.record.checks import argv, checked, sbatch_arguments
 from emulator.record.player import may_suspend, script
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import InputError
 
 pytest.importorskip("yaml")

@@ -5,7 +5,7 @@ import pytest
 from emulator.record.record import dump, launch_time
 from emulator.record.repeats import merge
 from emulator.truth import judge
-from emulator.workload.scenario import read_scenario
+from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
 

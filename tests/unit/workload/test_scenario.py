@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from emulator.workload.sbatch import BatchOptions, TaskArray
-from emulator.workload.scenario import Scenario, read_scenario, read_scenarios
+from emulator.workload.scenario import Scenario
+from emulator.workload.scenario_reader import read_scenario, read_scenarios
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 pytest.importorskip("yaml")
