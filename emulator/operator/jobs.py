@@ -155,3 +155,9 @@ def _change_account(job: Job, changed: Job, controller: Controller) -> None:
         job.account = changed.account
     finally:
         accounting.submitted(job)
+
+
+def lift(job: Job, amount: float) -> None:
+    """An operator adds to a job's priority, or takes from it."""
+    job.lift += amount
+    job.shift(amount)

@@ -1,0 +1,100 @@
+"""Which jobs an operator's command names, and what else its words say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from emulator.operator.het_jobs import named
+from emulator.state.job import Job
+from emulator.workload.request import PartlyRefusedError
+from emulator.workload.sbatch import array_of
+from slurm_sim_plugins.errors import InputError
+
+if TYPE_CHECKING:
+    from emulator.engine.controller import Controller
+    from emulator.state.cluster import Cluster
+
+LIST = re.compile(r",(?![^\[]*\])")
+"""What separates jobs: no comma within brackets."""
+OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
+"""Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
+Some = TypeVar("Some")
+
+
+def fields_in(words: list[str]) -> dict[str, str]:
+    """What ``KEY=VALUE`` states, by key in small letters; a word without ``=`` has none."""
+    fields = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        fields[key.lower() if equals else ""] = value if equals else word
+    return fields
+
+
+def jobs_named(words: list[str], controller: Controller) -> list[Job]:
+    """Jobs by id, list of ids, or name."""
+    found: list[Job] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if equals and key.lower() in ("jobname", "name"):
+            found += [job for job in controller.cluster.jobs.values() if job.name == value]
+            continue
+        for text in LIST.split(value if equals else word):
+            found += _named(text, controller)
+    return found
+
+
+def _named(text: str, controller: Controller) -> list[Job]:
+    """A job, array or heterogeneous job by its id, parts as ``ID_INDEX``, ``ID_[INDICES]`` or ``ID+OFFSET``.
+
+    Or else all jobs of a name.
+    """
+    known = controller.cluster.jobs.values()
+    tasks = OF_AN_ARRAY.fullmatch(text)
+    if of_het_job := named(text, controller.cluster):
+        found = list(of_het_job)
+    elif text.isdigit():
+        found = [job for job in known if int(text) in (job.id, job.request.array)]
+    elif tasks is not None:
+        found = _tasks(int(tasks[1]), array_of(tasks[2].strip("[]")).indices, controller.cluster)
+    else:
+        found = []
+    found = found or [job for job in known if job.name == text]
+    if not found:
+        raise InputError(f"there is no job {text!r}")
+    return found
+
+
+def _tasks(array: int, indices: Sequence[int], cluster: Cluster) -> list[Job]:
+    """Tasks of an array by their indices: each that waits with others gets a record of its own, which goes first."""
+    of_array, named = [job for job in cluster.jobs.values() if job.request.array == array], set(indices)
+    found = [job for job in of_array if job.request.task in named]
+    for job in found if any(job.waits_with_others and job.request.task not in named for job in of_array) else ():
+        job.split_off()
+        cluster.order.changed()
+    return found
+
+
+def to_all(found: Sequence[Some], do: Callable[[Some], None]) -> None:
+    """Do something to each; that one is refused does not keep it from the others.
+
+    Raises:
+        PartlyRefusedError: some are refused, in the words for the first of them.
+        InputError, ValueError: all are.
+    """
+    refusals: list[Exception] = []
+    for one in found:
+        try:
+            do(one)
+        except (InputError, ValueError) as refusal:
+            refusals.append(refusal)
+    if len(refusals) < len(found) and refusals:
+        raise PartlyRefusedError(str(refusals[0])) from refusals[0]
+    if refusals:
+        raise refusals[0]
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(word for word in text.split(",") if word)
