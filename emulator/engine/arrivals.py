@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from emulator.engine.part import Part
-from emulator.engine.passes import Passes
+from emulator.engine.passes import PURGE, Passes
 from emulator.scheduling.dependency import CIRCULAR, PROBLEM, refusal
 from emulator.scheduling.entries import first_reason, forget_settled
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
@@ -25,9 +25,6 @@ from emulator.workload.sbatch_unused import not_emulated
 from slurm_sim_plugins.nodes import Mask, Want
 
 log = logging.getLogger(__name__)
-
-PURGE = 60.0
-"""Seconds between two looks of the controller's loop at jobs that are over, or too late."""
 
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"

@@ -222,6 +222,8 @@ class Controller(Part):
             "wake": self.passes.wake,
             "due": self.passes.due,
             "pinged": self.passes.pinged,
+            "purge": self.passes.purge,
+            "may preempt": self.passes.may_preempt,
             "reservation begins": self.passes.reservation_begins,
             "reservation bound": self.passes.reservation_bound,
             "reservation over": self.endings.reservation_over,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.engine.agenda import Rank
 from emulator.engine.part import Part
 from emulator.engine.pings import Pings
-from emulator.scheduling.entries import refresh_eligibility
+from emulator.scheduling.entries import NEVER_SATISFIED, depends_in_vain, refresh_eligibility
 from emulator.scheduling.windows import is_news, marks
 from emulator.state.job import RESOURCES, Job
 from emulator.state.run import State
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from emulator.state.reservation import Reservation
     from slurm_sim_plugins.nodes import Allocation
 
+PURGE = 60.0
+"""Seconds between two looks of the controller's loop at jobs that are over, too late, or wait in vain."""
 NOTICED = 5.0
 """Seconds between two looks whether a reservation has begun."""
 GLANCE = 1.0
@@ -75,6 +77,8 @@ class Passes(Part):
         self._looks: dict[float, float] = {}
         self._nears: set[tuple[float, str]] = set()
         self._seen: dict[str, tuple[int, float, int]] = {}
+        self._purges: dict[int, float] = {}
+        self._preempts: dict[int, float] = {}
         interval = self.timing.ping or self.parameters.slurmd_timeout // 3
         self._pings = Pings(len(self.cluster.machine), interval, self.timing) if interval and not self.ideal else None
         self._ping_at = -math.inf
@@ -197,6 +201,23 @@ class Passes(Part):
         """A run that begins now would not be over as a reservation begins: the loops find that when they go round."""
         self._nears = {near for near in self._nears if near[0] > self.cluster.now}
         self.other_rules()
+
+    def look_at_preemptor(self, job: Job) -> None:
+        """Others make way for a job: have the loops look again once more may, if it waits still."""
+        pause = self.parameters.preempt_pause
+        if not pause or job.made_way != self.cluster.now:
+            return
+        at = self.cluster.second_of(job.made_way) + pause
+        if self._preempts.get(job.id) != at:
+            self._preempts[job.id] = at
+            self.agenda.at(at, "may preempt", job.id)
+
+    def may_preempt(self, number: int) -> None:
+        """Others may make way for a job again that waits still: the loops find that when they go round."""
+        if self._preempts[number] <= self.cluster.now:
+            del self._preempts[number]
+        if number in self.cluster.waiting:
+            self.other_rules()
 
     def next_look(self, start: float, period: float) -> float:
         """When the controller's loop looks next, from a time on, at what it looks at once in a period, in seconds."""
@@ -415,7 +436,27 @@ class Passes(Part):
         if self.before_pass is not None:
             self.before_pass()
         for job in refresh_eligibility(self.cluster, self.reservations):
-            self.leave_queue(job, State.CANCELLED)
+            if job.held_by and not self.ideal:
+                self._purge_later(job)
+            else:
+                self._leave_in_vain(job)
+
+    def _purge_later(self, job: Job) -> None:
+        """A job on hold depends in vain: it is given up as the controller's loop purges jobs, once a minute."""
+        if self._purges.get(job.id, -math.inf) < self.cluster.now:
+            at = self._purges[job.id] = self.next_look(self.cluster.now, PURGE)
+            self.agenda.at(at, "purge", job.id)
+
+    def purge(self, number: int) -> None:
+        """Jobs are purged: one that waits still, and on hold, depends in vain."""
+        job = self.cluster.waiting.get(number)
+        if job is not None and depends_in_vain(job, self.cluster):
+            self._leave_in_vain(job)
+
+    def _leave_in_vain(self, job: Job) -> None:
+        """A job is given up, for what it depends on cannot be any more."""
+        job.reason = NEVER_SATISFIED
+        self.leave_queue(job, State.CANCELLED)
 
     def _begin(self, loop: str) -> tuple[int, float, int]:
         """A loop looks at the queue; returns the number of the cluster state, when, and of that the idle renewals."""

@@ -128,7 +128,7 @@ class Standstill(Part):
     def _is_late(self, event: Event) -> bool:
         """Whether an event changes nothing, for what it is about is over."""
         kind, jobs = event[3], self.cluster.jobs
-        if kind == "deadline":
+        if kind in ("deadline", "purge", "may preempt"):
             return jobs[event[4]].state is not State.PENDING
         return kind in ("work done", "limit", "written") and jobs[event[4]].sequence != event[5]
 

@@ -129,6 +129,7 @@ class Starts(Part):
         for one in components_of(job, self.cluster):
             if one.request.het_job_id is None or one.state is State.RUNNING:
                 self._preempt(one, preemptor, graced)
+        self.passes.look_at_preemptor(preemptor)
 
     def _preempt(self, job: Job, preemptor: Job, graced: bool) -> None:
         """Preempt a running job as its partition or the cluster says; one in its grace time leaves if that is over."""

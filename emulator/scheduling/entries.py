@@ -34,16 +34,12 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterato
         if job.eligible is not None and job.options.array is None:
             del cluster.unsettled[job.id]
         asked = job.options.kill_on_invalid_dependency
-        if (kill if asked is None else asked) and _depends_in_vain(job, cluster):
-            job.reason = NEVER_SATISFIED
+        if (kill if asked is None else asked) and depends_in_vain(job, cluster):
             yield job
 
 
-def _depends_in_vain(job: Job, cluster: Cluster) -> bool:
-    """Whether what a job depends on cannot be any more.
-
-    Of jobs on hold Slurm finds that out as it purges jobs, once a minute; here any pass does, up to a minute earlier.
-    """
+def depends_in_vain(job: Job, cluster: Cluster) -> bool:
+    """Whether what a job depends on cannot be any more. Of a job on hold Slurm finds that out as it purges jobs."""
     on_hold = bool(job.held_by and job.request.options.dependencies)
     return dependencies_met(job, cluster) is Met.NEVER if on_hold else job.reason == NEVER_SATISFIED
 
