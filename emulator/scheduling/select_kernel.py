@@ -562,7 +562,7 @@ def give(code: Code, machine: Ints, found: int, taken: Ints, room: Ints) -> int:
 def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
     """One task for each node that was taken, then onto each in turn as many as a core takes (observation C4).
 
-    Tasks that find no room are put onto the first nodes, whose tails they then take.
+    Tasks that find no room are put onto the first nodes, on each as many, whose tails they then take, if there are any.
 
     Args:
         code: the request.
@@ -588,9 +588,9 @@ def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
             more = min(_in_turns(code, machine, node, most, turns + 1) - has, tasks)
             has, tasks = has + more, tasks - more
         picked[index] = has * size
-        if turns == FAR and tasks > 0 and most > picked[index]:
+        if turns == FAR and tasks > 0:
             picked[index] = most
-            tasks -= 1
+            tasks -= max(1, _core_threads(code, machine, node) // size)
 
 
 def _in_turns(code: Code, machine: Ints, node: int, picked: int, turns: int) -> int:

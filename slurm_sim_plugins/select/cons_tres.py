@@ -188,7 +188,7 @@ def _places(want: Want, machine: Machine, nodes: list[int]) -> int:
 def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[int, int]:
     """CPUs by node: one task for each, then onto each node in turn as many as a core takes (observation C4).
 
-    Tasks that find no room are put onto the first nodes, whose tails they then take.
+    Tasks that find no room are put onto the first nodes, on each as many, whose tails they then take, if there are any.
     """
     nodes, size, turn = sorted(picked), want.cpus_per_task, 1
     of_core = dict(zip(nodes, np.maximum(core_threads(want, machine)[nodes] // size, 1).tolist(), strict=True))
@@ -203,9 +203,9 @@ def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[in
         turn += 1
     cpus = {node: count * size for node, count in tasks.items()}
     for node in nodes:
-        if missing > 0 and picked[node] > cpus[node]:
+        if missing > 0:
             cpus[node] = picked[node]
-            missing -= 1
+            missing -= of_core[node]
     return cpus
 
 
