@@ -147,7 +147,7 @@ class _Pass:
         if reason is not None:
             job.reason = reason
             return False
-        return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(partition)
+        return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
 
     def _started_enough(self, tried: Job) -> bool:
         """Whether no more jobs may be started in this pass."""
@@ -189,9 +189,13 @@ class _Pass:
                 arrays.add((array, partition.name))
         return last
 
-    def _over_depth(self, partition: Partition) -> bool:
+    def _over_depth(self, job: Job, partition: Partition) -> bool:
+        """Whether as many jobs of a partition were tried as are to be; one that shows no reason shows Priority then."""
         depth = self._cluster.parameters.partition_job_depth
         if depth and self._tried[partition.name] >= depth:
+            if job.reason == "None":
+                job.reason = "Priority"
+                self._share(job, "None")
             return True
         self._tried[partition.name] += 1
         return False

@@ -143,7 +143,7 @@ class Windows(WindowPlan):
         return len(self.slots) + 1 >= self._habits.size
 
     def takes(self, entry: Entry) -> bool:
-        """Whether it waits still, and its partition takes it; one that is too late for its deadline is given up.
+        """Whether it waits still, and its partition takes it.
 
         What follows is asked of it in the reservation of the entry, which is to have begun.
         """
@@ -156,9 +156,8 @@ class Windows(WindowPlan):
             return False
         if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False
-        if job.request.options.array is not None and array_full(job, self._cluster, self._tasks[job.request.array]):
-            return False
-        return not self._controls.give_up_late(job)
+        array = job.request.array
+        return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[array])
 
     def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Each by itself, and all of them: compiled code takes them together."""
@@ -272,13 +271,19 @@ class Windows(WindowPlan):
     # The first hole
 
     def _first(self, entry: Entry) -> Hole | None:
-        """The first hole; None if there is none, or limits or licences keep the job from it."""
+        """The first hole; None if there is none, or limits or licences keep the job from it, or it is too late for one.
+
+        One that cannot be over by its deadline is given up.
+        """
         job, partition = entry._pair
         self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
         stops = self._cluster.accounting is not None and self._cluster.accounting.stops
         self._sought = (stops or not self._at_limit(job)) and (planned or self._cluster.licenses_free(job))
-        if not self._sought:
+        if not self._sought or self._needs_more_nodes(job, partition):
+            return None
+        if self._controls.give_up_late(job):
+            self._sought = False
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
@@ -312,7 +317,7 @@ class Windows(WindowPlan):
         waits.reason = RESOURCES if waits.reason == "None" else waits.reason
         if time <= self._cluster.now:
             return self._first(entry)
-        self._open, self._sought = None, not self._at_limit(waits)
+        self._open, self._sought = None, not (self._at_limit(waits) or self._controls.give_up_late(waits))
         return self._from(entry, time) if self._sought else None
 
     def together(self, entries: Sequence[Entry]) -> list[Place] | None:
@@ -422,6 +427,14 @@ class Windows(WindowPlan):
         elif not accounting.stops:
             accounting.forget(job, "Priority")
         return bool(reason)
+
+    def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether limits allow a job fewer nodes than it needs, whatever others have: none are sought then."""
+        accounting = self._cluster.accounting
+        if accounting is None or accounting.most_nodes(job) >= job.wants[partition.name].min_nodes:
+            return False
+        job.reason, self._sought = accounting.refusal(job, partition) or job.reason, False
+        return True
 
     def _over_limit(self, job: Job, partition: Partition, allocation: Allocation, planned: bool = False) -> bool:
         """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4)."""
