@@ -163,7 +163,8 @@ class Endings(Part):
         over |= {one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run}
         for name in [name for name in kept if name in over]:
             del kept[name]
-            for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:
+            waiting = [one for one in self.cluster.waiting.values() if one.options.reservation == name]
+            for job in (one for one in waiting if one.held_by != "JobHeldAdmin"):
                 job.hold(f"Reservation_{name}_was_deleted")
                 job.reason = job.held_by
             self.passes.moved()

@@ -180,9 +180,12 @@ PASSING = frozenset((*OBSTACLES, *BOUNDS))
 
 
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
-    if job.held_by:
-        return job.held_by
     options = job.request.options
+    if job.held_by:
+        own = reservations.of(job) if job.held_by == BAD_CONSTRAINTS else None
+        if own is not None and cluster.now >= own.end:
+            job.held_by = "JobHeldAdmin"  # Of one that was not of its reservation that is forgotten.
+        return job.held_by
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
         return "Dependency" if met is Met.NOT_YET else NEVER_SATISFIED
     if job.begin > cluster.now:

@@ -207,9 +207,15 @@ class _Pass:
 
     def _share(self, tried: Job, before: str) -> None:
         """Tasks of an array that have not run share one record: its reason is that of the task that was tried."""
-        for job in self._cluster.waiting.values() if tried.reason != before and tried.waits_with_others else ():
-            if job.request.array == tried.request.array and job.waits_with_others:
-                job.reason = tried.reason
+        for job in self._of_record(tried) if tried.reason != before else ():
+            job.reason = tried.reason
+
+    def _of_record(self, job: Job) -> list[Job]:
+        """The jobs of a record: tasks of an array that have not run share one."""
+        array = job.request.array
+        if array is None or not job.waits_with_others:
+            return [job]
+        return [one for one in self._cluster.waiting.values() if one.request.array == array and one.waits_with_others]
 
     def _look(self, job: Job, partition: Partition) -> None:
         """Try a job, unless its partition is kept for one before it."""
@@ -296,8 +302,9 @@ class _Pass:
         elif named or not (
             waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
         ):
-            job.hold(BAD_CONSTRAINTS)
-            job.reason = job.held_by
+            for one in self._of_record(job):
+                one.hold(BAD_CONSTRAINTS)
+                one.reason = one.held_by
         else:
             return False
         return True
