@@ -190,13 +190,17 @@ def _passed_over(scenario: Scenario) -> dict[str, int]:
 
 
 def _refused(scenario: Scenario) -> Iterator[tuple[str, JobRequest]]:
-    """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id."""
+    """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id.
+
+    A heterogeneous one gets numbers that no job has: Slurm makes no more components once one is refused.
+    """
     made = _passed_over(scenario) | {job.name: job.id for job in scenario.submissions if job.made}
     unused = count(FAR_FROM_ALL + max((job.id for job in scenario.submissions), default=0))
     for rejection in scenario.recorded.rejected or ():
         if rejection.options is not None:
+            components = rejection.options.components
             request = JobRequest(
-                id=made.pop(rejection.name, 0) or _first_unused(unused, rejection.options),
+                id=(0 if components else made.pop(rejection.name, 0)) or _first_unused(unused, rejection.options),
                 submit=rejection.at,
                 run=0.0,
                 options=replace(rejection.options, name=rejection.options.name or rejection.name),
