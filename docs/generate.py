@@ -20,7 +20,8 @@ from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
 from emulator.config.sacctmgr.words import ASSOCIATION, FLAGS, QOS
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
-from emulator.config.slurm.versions import KEY_CHANGES, NEWEST, NOTES, OLDEST, VERSIONS, all_rules
+from emulator.config.slurm.releases import NEWEST, OLDEST, VERSIONS
+from emulator.config.slurm.versions import KEY_CHANGES, NOTES, all_rules
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
 from emulator.hooktable import COMBINATIONS, HOOKS
 from emulator.metrics.catalogue import FURTHER, METRICS

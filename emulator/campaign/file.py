@@ -68,7 +68,7 @@ from emulator.config.experiment import PREEMPTION, READING, SIMULATION, Experime
 from emulator.config.operation import KINDS as OPERATION
 from emulator.config.options import Clock
 from emulator.config.presets import presets
-from emulator.config.slurm.versions import VERSIONS
+from emulator.config.slurm.releases import VERSIONS
 from emulator.config.tables import check_keys, check_kind, check_table, parse_toml, text_of_toml
 from emulator.kinds import TOML, reads
 from emulator.metrics.catalogue import METRICS

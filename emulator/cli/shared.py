@@ -13,7 +13,7 @@ import click
 from emulator.cli.completion import Setting
 from emulator.cli.kept import Kept, nothing_of, saying
 from emulator.cli.lines import Count, lines
-from emulator.config.slurm.versions import VERSIONS
+from emulator.config.slurm.releases import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import click
 from click.core import ParameterSource
 
 from emulator.cli import shared
-from emulator.config.slurm.versions import NEWEST, RELEASES
+from emulator.config.slurm.releases import NEWEST
+from emulator.config.slurm.versions import RELEASES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

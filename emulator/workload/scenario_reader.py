@@ -16,7 +16,7 @@ from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.location import Location
-from emulator.config.slurm.versions import NEWEST, OLDEST
+from emulator.config.slurm.releases import NEWEST, OLDEST
 from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
 from emulator.workload.sbatch import BatchOptions, parse_sbatch

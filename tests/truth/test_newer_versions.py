@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.config.slurm.versions import OLDEST, VERSIONS, all_rules
+from emulator.config.slurm.releases import OLDEST, VERSIONS
+from emulator.config.slurm.versions import all_rules
 from emulator.truth import judge, read_known
 from emulator.truth.verdict import Verdict
 from emulator.workload.scenario import Scenario

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from emulator.config.slurm.location import Notice
+from emulator.config.slurm.releases import NEWEST
 from emulator.config.slurm.settings import Setting, Settings
-from emulator.config.slurm.versions import NEWEST, Rules, defaults_of, emulated_version, rules_of, unknown_to
+from emulator.config.slurm.versions import Rules, defaults_of, emulated_version, rules_of, unknown_to
 
 TOPOLOGY_YAML = "25.05"
 """From this version on Slurm reads ``topology.yaml``, and prefers it to ``topology.conf``."""

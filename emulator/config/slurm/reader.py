@@ -19,10 +19,11 @@ from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.partitions import check_counted, check_topologies, read_partitions
 from emulator.config.slurm.power import read_power
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
+from emulator.config.slurm.releases import NEWEST, OLDEST
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
-from emulator.config.slurm.versions import KEY_CHANGES, NEWEST, OLDEST, defaults_of
+from emulator.config.slurm.versions import KEY_CHANGES, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
+from emulator.config.slurm.releases import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
 
-VERSIONS = ("22.05", "24.11", "26.05")
-"""What is emulated, oldest first. As texts they are in their order."""
-OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 NOTES = "https://github.com/SchedMD/slurm/blob/master/CHANGELOG/slurm-{}.md"
 """Where Slurm's changes of a version are listed."""
 

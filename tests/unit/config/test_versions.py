@@ -10,7 +10,8 @@ from emulator.api import simulate
 from emulator.config.options import Config
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import parameters_of
-from emulator.config.slurm.versions import KEY_CHANGES, VERSIONS, Rules, all_rules, rules_of
+from emulator.config.slurm.releases import VERSIONS
+from emulator.config.slurm.versions import KEY_CHANGES, Rules, all_rules, rules_of
 from emulator.engine.controller import Controller
 from emulator.state.job import Job
 from emulator.workload.request import JobRequest

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.config.slurm.versions import NEWEST
+from emulator.config.slurm.releases import NEWEST
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.state.job import Job
