@@ -15,6 +15,8 @@ from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.nodes import FAR, Mask
 
+INVALID_GRES = "Invalid generic resource (gres) specification"
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -188,7 +190,7 @@ def _nodes_by_gpus(options: BatchOptions) -> int:
     nodes, rest = divmod(in_all, on_node)
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes or FAR
     if rest or not (options.min_nodes or 1) <= nodes <= most:
-        raise RejectedError("Invalid generic resource (gres) specification")
+        raise RejectedError(INVALID_GRES)
     return nodes
 
 
@@ -236,12 +238,12 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
     few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
     unknown = asked and asked - {name for name, _ in cluster.machine.gres}
-    if (
-        few
-        or (with_gpus and asked & set(SHARED))
-        or (unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes")))
+    if few:
+        raise RejectedError(f"Failed to validate job spec, --gpus < -N\n{INVALID_GRES}")
+    if (with_gpus and asked & set(SHARED)) or (
+        unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes"))
     ):
-        raise RejectedError("Invalid generic resource (gres) specification")
+        raise RejectedError(INVALID_GRES)
 
 
 def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:

@@ -58,7 +58,10 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("--tres-per-task=cpu=2,gres/gpu:v100=1 -n3", Verdict("g1", 6, 6000, (("gpu:v100", 3),))),
         ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 2),))),
         ("-n8 --ntasks-per-socket=2", Verdict("a[1-2]", 8, 8000)),
-        ("-N2 --gpus=1", Verdict(reason="Invalid generic resource (gres) specification")),
+        (
+            "-N2 --gpus=1",
+            Verdict(reason="Failed to validate job spec, --gpus < -N\nInvalid generic resource (gres) specification"),
+        ),
         (
             "--exclusive --oversubscribe -n2",
             Verdict(reason="--exclusive and --oversubscribe options are mutually exclusive"),
