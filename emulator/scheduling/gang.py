@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import combinations
 from typing import NamedTuple
 
 from emulator.scheduling.preempt import candidates, overlaps, preempt_mode, takes_part
@@ -35,7 +36,7 @@ class Rows:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         gang = "GANG" in cluster.parameters.preempt_mode and not cluster.free.shared
-        shares = gang or any(map(has_rows, cluster.partitions.values()))
+        shares = gang or any(map(has_rows, cluster.partitions.values())) or _forced_on_common_nodes(cluster)
         self._more = gang and getattr(cluster.policies.preempt, "takes_turns", False)
         self._shared = SharedRows(cluster, self._more) if shares and not cluster.free.shared else None
         self.gang = Gang(cluster, self._shared) if gang and self._shared is not None else None
@@ -44,6 +45,17 @@ class Rows:
         """How many jobs may be on the resources that this one takes there, those that are preempted included."""
         shared = partition.oversubscribe_jobs if takes_part(job, partition) else 1
         return shared + (self.gang is not None)
+
+    def shares(self, job: Job, partition: Partition) -> bool:
+        """Whether a job may have resources that others have: also in a partition with ``FORCE:1`` those of others.
+
+        But for select/linear, which counts the jobs of all partitions on a node.
+        """
+        if self.gang is not None:
+            return True
+        if self._shared is None or not takes_part(job, partition):
+            return False
+        return has_rows(partition) or not self._cluster.nodes_for.whole_nodes
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
@@ -61,7 +73,7 @@ class Rows:
                 over = self._shared.over_others(job, partition, usable, many, self._more)
                 return over or self._shared.instead_of(job, partition, usable, many, others)
             return self._shared.over_others(job, partition, usable, many + bool(others), self._more)
-        if many < 2:
+        if not self.shares(job, partition):
             return None
         return self._shared.over_others(job, partition, usable & ~self._not_shared(), many, False)
 
@@ -69,9 +81,9 @@ class Rows:
         self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
     ) -> Allocation | None:
         """Where a job that shares will fit beside others once some are gone; without gang scheduling."""
-        many = self.depth(job, partition)
-        if self._shared is None or self.gang is not None or many < 2:
+        if self._shared is None or self.gang is not None or not self.shares(job, partition):
             return None
+        many = self.depth(job, partition)
         return self._shared.later(job, partition, usable & ~self._not_shared(gone), many, free, gone)
 
     def _suspended_for(self, job: Job, partition: Partition) -> list[Job]:
@@ -139,10 +151,17 @@ class Rows:
             if (
                 job.run is not None
                 and job.id not in gone
-                and self.depth(job, self._cluster.partitions[job.run.partition]) < 2
+                and not takes_part(job, self._cluster.partitions[job.run.partition])
             ):
                 nodes |= job.run.allocation.mask(len(nodes))
         return nodes
+
+
+def _forced_on_common_nodes(cluster: Cluster) -> bool:
+    """Whether jobs of one partition have to share with those of another, though not among themselves."""
+    forced = [one for one in cluster.partitions.values() if one.oversubscribe == "FORCE"]
+    several = any(bool((one.nodes & other.nodes).any()) for one, other in combinations(forced, 2))
+    return several and not cluster.nodes_for.whole_nodes
 
 
 class Change(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.machine import ALONE
+from emulator.state.machine import ALONE, has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
@@ -150,7 +150,7 @@ def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cl
 
 def takes_part(job: Job, partition: Partition) -> bool:
     """Whether a job may share resources with others of its partition, as that says."""
-    return partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share)
+    return partition.oversubscribe == "FORCE" or (has_rows(partition) and job.options.share)
 
 
 def movable(job: Job, partition: Partition, cluster: Cluster, planned: bool = False) -> list[Job]:

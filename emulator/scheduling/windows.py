@@ -171,7 +171,7 @@ class Windows(WindowPlan):
     def beside(self, entry: Entry) -> Place | None:
         """Where it can start now on resources that it shares."""
         job, partition = entry._pair
-        if self._controls.rows.depth(job, partition) < 2:
+        if not self._controls.rows.shares(job, partition):
             return None
         cluster, limit = self._cluster, entry.shortest
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
@@ -705,7 +705,7 @@ class Windows(WindowPlan):
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
         cluster, rows = self._cluster, self._controls.rows
-        if rows.depth(job, partition) < 2:
+        if not rows.shares(job, partition):
             return None
         gone = {other.id for other in cluster.running.values() if cluster.planned_end(other) <= time}
         return rows.later(job, partition, usable, free, gone)

@@ -345,7 +345,7 @@ class CompiledWindows(Windows):
 
     def _shares(self, job: Job, partition: Partition) -> bool:
         """Whether a job may have resources that others have."""
-        return self._controls.rows.depth(job, partition) > 1
+        return self._controls.rows.shares(job, partition)
 
     def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, and keep those that are not now."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -111,12 +112,18 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
         return None
     if any(_threads(node, False) < node.threads_per_core for node in conf.nodes):
         return None
-    if parameters.text("SelectType").lower() == "select/linear" or any(map(has_rows, conf.partitions)):
+    if parameters.text("SelectType").lower() == "select/linear" or _share_cores(conf.partitions):
         return None
     if any(word.upper() == "GANG" for word in parameters.words("PreemptMode")):
         return None
     sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
     return sockets if (sockets.cores > 1).any() else None
+
+
+def _share_cores(partitions: Sequence[Partition]) -> bool:
+    """Whether several jobs may have the same cores: of one partition, or of two in which jobs have to share."""
+    forced = [set(one.nodes) for one in partitions if one.oversubscribe == "FORCE"]
+    return any(map(has_rows, partitions)) or any(one & other for one, other in combinations(forced, 2))
 
 
 def _sockets_of(node: Node) -> tuple[int, int, int]:
