@@ -11,7 +11,7 @@ from itertools import count
 from emulator.engine.part import Part
 from emulator.engine.passes import PURGE, Passes
 from emulator.scheduling.dependency import CIRCULAR, PROBLEM, refusal
-from emulator.scheduling.entries import first_reason, forget_settled
+from emulator.scheduling.entries import first_reason, forget_settled, of_record
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
 from emulator.scheduling.reasons import fits_alone
@@ -251,11 +251,12 @@ class Arrivals(Part):
             self.agenda.at(self._passes.next_look(self.cluster.now, PURGE), "deadline", number, True)
 
     def give_up_late(self, job: Job) -> bool:
-        """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""
+        """Give up a job that waits, and those of its record, if it cannot be over by its deadline; whether it was."""
         if not self.cluster.too_late(job):
             return False
-        self._passes.leave_queue(job, State.DEADLINE)
-        job.reason = "DeadLine"
+        for one in of_record(job, self.cluster):
+            self._passes.leave_queue(one, State.DEADLINE)
+            one.reason = "DeadLine"
         return True
 
     def _watch_switches(self, job: Job) -> None:

@@ -215,6 +215,14 @@ def drawn(job: Job, reservation: str) -> Iterator[None]:
             job.drawn = ""
 
 
+def of_record(job: Job, cluster: Cluster) -> list[Job]:
+    """The jobs of a record: tasks of an array that have not run share one."""
+    array = job.request.array
+    if array is None or not job.waits_with_others:
+        return [job]
+    return [one for one in cluster.waiting.values() if one.request.array == array and one.waits_with_others]
+
+
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
     """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11)."""
     array = job.request.options.array

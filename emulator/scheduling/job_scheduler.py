@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.entries import array_full, drawn, still_waits, waited
+from emulator.scheduling.entries import array_full, drawn, of_record, still_waits, waited
 from emulator.scheduling.job_mgr import fits_empty, least_nodes, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
@@ -207,15 +207,8 @@ class _Pass:
 
     def _share(self, tried: Job, before: str) -> None:
         """Tasks of an array that have not run share one record: its reason is that of the task that was tried."""
-        for job in self._of_record(tried) if tried.reason != before else ():
+        for job in of_record(tried, self._cluster) if tried.reason != before else ():
             job.reason = tried.reason
-
-    def _of_record(self, job: Job) -> list[Job]:
-        """The jobs of a record: tasks of an array that have not run share one."""
-        array = job.request.array
-        if array is None or not job.waits_with_others:
-            return [job]
-        return [one for one in self._cluster.waiting.values() if one.request.array == array and one.waits_with_others]
 
     def _look(self, job: Job, partition: Partition) -> None:
         """Try a job, unless its partition is kept for one before it."""
@@ -302,7 +295,7 @@ class _Pass:
         elif named or not (
             waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
         ):
-            for one in self._of_record(job):
+            for one in of_record(job, self._cluster):
                 one.hold(BAD_CONSTRAINTS)
                 one.reason = one.held_by
         else:
