@@ -242,6 +242,7 @@ class Endings(Part):
         if outcome is State.TIMEOUT or (outcome is State.NODE_FAIL and not job.requeue_after):
             job.reason = WHY_IT_ENDED[outcome]
         job.run.end = end
+        self.passes.moved()
         if self.cluster.accounting is not None:
             self.cluster.accounting.ended(job)
         delay = self._dies_in(job)
