@@ -290,6 +290,8 @@ class Windows(WindowPlan):
         if stops:
             found = found and self._in_spite_of_limits(job, partition, limit, *found)
         elif found is not None and self._over_limit(job, partition, found[1], planned=found[0] > self._cluster.now):
+            if self._cluster.policies.counts_cpus:
+                self._cluster.policies.planned(job, partition)
             return None
         return None if found is None else self._as_hole(entry, *found)
 

@@ -35,6 +35,9 @@ class Plugins(Protocol):
     def counts_otherwise(self, job: Job, partition: Partition) -> bool:
         """Whether a job will count with other CPUs once it is planned."""
 
+    def planned(self, job: Job, partition: Partition) -> None:
+        """A job was planned: its next number counts the CPUs that it would have."""
+
     def cpus_planned(self, job: Job, partition: Partition) -> float:
         """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
 
