@@ -111,9 +111,12 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 
 def _is_behind(job: Job, cluster: Cluster) -> bool:
     """Whether a new job is found to stand behind another; that is not asked where nothing would be tried now."""
+    rules = cluster.parameters.rules
     if cluster.parameters.defer or any(cluster.just_ended()):
         return False
-    everywhere = not cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP
+    if not (rules.LACKING_LICENSES_ARE_RANKED or cluster.licenses_free(job)):
+        return False
+    everywhere = not rules.PRIORITY_WHERE_NODES_OVERLAP
     for other in cluster.waiting.values():
         ahead = other.priority > job.priority and other.eligible is not None
         ahead = ahead and not other.reason.startswith(NOT_AHEAD)

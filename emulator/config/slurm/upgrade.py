@@ -364,6 +364,10 @@ def _licensed(conf: SlurmConf) -> str:
     return "jobs that lack licences, and memory on nodes that they name" if stated else ""
 
 
+def _new_and_licensed(conf: SlurmConf) -> str:
+    return "reasons of new jobs that lack licences" if conf.parameters.text("Licenses") else ""
+
+
 def _exclusive_user(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
 
@@ -468,6 +472,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NUM_TASKS_ARE_CPUS": _updated_tasks,
     "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,
     "NODES_BEFORE_LICENSES": _licensed,
+    "LACKING_LICENSES_ARE_RANKED": _new_and_licensed,
     "PLANS_SHOW_LICENSES": _planned_with_licenses,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,

@@ -497,6 +497,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("named_lacks_licence_22", "named_lacks_licence_24"),
     )
+    LACKING_LICENSES_ARE_RANKED: bool = _rule(
+        "24.11",
+        "a new job that lacks licences shows the reason Priority if a job before it waits",
+        "nothing asks whether it is the first",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("new_lacks_licence_22", "new_lacks_licence_24"),
+    )
     PLANS_SHOW_LICENSES: bool = _rule(
         "24.11",
         "with bf_licenses a job that backfill finds to lack licences shows the reason Licenses",

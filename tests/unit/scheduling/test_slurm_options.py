@@ -264,7 +264,7 @@ def test_licences_are_planned_if_they_are_to():
     assert [waits[1].planned_start, waits[2].planned_start] == [pytest.approx(121, abs=3), pytest.approx(241, abs=3)]
     assert [job.reason for job in waits[1:4]] == ["Licenses", "Licenses", "Licenses"]
     older = after(*LICENSED, lines=lines, options=",bf_licenses", until=30, version="22.05")
-    assert [job.reason for job in older[1:4]] == ["Licenses", "Priority", "Priority"]
+    assert [job.reason for job in older[1:4]] == ["Licenses", "Priority", "None"]
 
 
 def test_a_short_job_has_its_licences_before_they_are_wanted_by_others():
