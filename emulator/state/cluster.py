@@ -375,12 +375,21 @@ class Cluster:
         want = self.want(job, partition)
         if free is None:
             free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job)
+            usable = usable & ~self._alone() if want.switches else usable
         plain = want.first is None and want.heavier is None and not self.cores_are_reserved
         if plain and self.compiled is not None:
             code = self.compiled.code(job, partition)
             if code is not None:
                 return self.compiled.select(want, code, usable, free)
         return self.choose(want, free, usable)
+
+    def _alone(self) -> Mask:
+        """Nodes that jobs have for themselves."""
+        nodes = self.no_nodes()
+        for job in self.running.values():
+            if job.run is not None and job.run.allocation.whole:
+                nodes |= job.run.allocation.mask(len(nodes))
+        return nodes
 
     def want(self, job: Job, partition: Partition) -> Want:
         """What a job needs in a partition; the nodes of its FLEX reservation go before all others."""

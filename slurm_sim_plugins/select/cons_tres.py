@@ -119,6 +119,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
+    if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable, choice):
+        return None
     picked = _pick(want, machine, free, capacity, choice)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
@@ -140,10 +142,25 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
     """Whether nodes are on more leaf switches than the job wants them to be; only where switches count at all."""
-    if not want.switches or want.tree is None or want.contiguous:
-        return False
-    others = want.spread or want.in_use is not None or want.by_looks or want.least_loaded
-    return not others and len(want.tree.leaves_of(nodes)) > want.switches
+    return _goes_by_switches(want) and want.tree is not None and len(want.tree.leaves_of(nodes)) > want.switches
+
+
+def _goes_by_switches(want: Want) -> bool:
+    """Whether it counts on how many leaf switches a job's nodes are."""
+    others = want.spread or want.in_use is not None or want.by_looks or want.least_loaded or want.contiguous
+    return bool(want.switches) and want.tree is not None and not others
+
+
+def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> bool:
+    """Whether the nodes that a job would get if all their cores were free are on too many switches.
+
+    Slurm asks that first, so that such a job waits though others of these nodes would do (recorded).
+    """
+    of_cores = {("", want.pool), *(machine.by_socket.kinds if machine.by_socket is not None else ())}
+    gres = {kind: machine.gres[kind] if kind in of_cores else left for kind, left in free.gres.items()}
+    empty = replace(machine.free(), memory=free.memory, gres=gres)
+    picked = _pick(want, machine, empty, _capacity(want, machine, empty, usable), choice)
+    return picked is not None and _on_too_many_switches(want, list(picked))
 
 
 def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
