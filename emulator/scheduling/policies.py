@@ -99,6 +99,7 @@ class Policies:
         if cluster.parameters.preempt_mode != ("OFF",):
             cluster.order.tiers_first = self.by_partition
             cluster.order.preempts = _preempts if getattr(self.preempt, "by_qos", False) else None
+            cluster.order.places = Listed() if cluster.order.preempts is not None else None
         if _in_order_of_arrival(selection, cluster):
             cluster.order.listed = Listed()
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)

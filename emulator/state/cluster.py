@@ -227,8 +227,7 @@ class Cluster:
             self.tasks.setdefault(job.request.array, []).append(job)
         if job.request.het_job_id is not None:
             self.het_jobs.setdefault(job.request.het_job_id, []).append(job)
-        if self.order.listed is not None:
-            self.order.listed.submitted(job)
+        self.order.submitted(job)
         self.enqueue(job)
 
     def het_job_ids(self, job: Job) -> list[int]:

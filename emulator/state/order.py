@@ -80,12 +80,13 @@ class Order:
         tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
         preempts: whether one job may preempt another by their QOS; None where none may.
         listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
+        places: where jobs stand in that list, where one may preempt another by their QOS; None where none may.
         magnets: reservations that draw jobs, by their begin: a job that may use one and names none is tried there, too.
     """
 
     __slots__ = (
         *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
-        *("listed", "magnets", "preempts", "tiers_first"),
+        *("listed", "magnets", "places", "preempts", "tiers_first"),
     )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
@@ -93,6 +94,7 @@ class Order:
         self.tiers_first = False
         self.preempts: Callable[[Job, Job], bool] | None = None
         self.listed: Listed | None = None
+        self.places: Listed | None = None
         self.magnets: Sequence[Magnet] = ()
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
@@ -194,6 +196,14 @@ class Order:
         """A job starts."""
         if self.listed is not None and self.listed.started(job):
             self.changed()
+        if self.places is not None:
+            self.places.started(job)
+
+    def submitted(self, job: Job) -> None:
+        """A job comes to the end of the controller's list."""
+        for one in (self.listed, self.places):
+            if one is not None:
+                one.submitted(job)
 
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now; a list that stays so, and is not to be changed."""
@@ -211,7 +221,8 @@ class Order:
         """The pairs as Slurm sorts them: of two jobs the one that may preempt the other goes first, else by rank.
 
         One that may preempt only some may stand between two that are ordered otherwise, so that what is compared
-        with what matters: jobs come in the order of their ids, and two halves are merged.
+        with what matters: jobs come as they lie in the controller's list, and two halves are merged. Tasks of an array
+        that have not run are one of them.
         """
         ones = {id(job.account.quality): job for _, job, _ in pairs if job.account is not None}.values()
         if not any(preempts(one, other) for one in ones for other in ones):
@@ -237,7 +248,15 @@ class Order:
                     behind += 1
             return both + first[place:] + second[behind:]
 
-        return merged(sorted(pairs, key=lambda pair: (pair[1].id, pair[0])))
+        records: dict[tuple[int, int], list[Pair]] = {}
+        place = (self.places or Listed()).place
+        for pair in sorted(pairs, key=lambda pair: (*place(pair[1]), pair[1].id, pair[0])):
+            job = pair[1]
+            record = -(job.request.array or 0) if job.waits_with_others else job.id
+            records.setdefault((record, pair[0]), []).append(pair)
+        parts = [sorted(some, key=self.rank) for some in records.values()]
+        part_of = {id(some[0]): some for some in parts}
+        return [pair for first in merged([some[0] for some in parts]) for pair in part_of[id(first)]]
 
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The entries of a job, one in each of its partitions."""
