@@ -168,7 +168,10 @@ class Arrivals(Part):
         if self.reservations.lacks(jobs[0]):
             raise RejectedError(NO_RESERVATION)
         accounting = self.cluster.accounting
+        unasked = jobs[0].unfit == NOT_AVAILABLE and self._names_unavailable(jobs[0])
         if accounting is None:
+            if jobs[0].unfit and not unasked:
+                raise RejectedError(jobs[0].unfit)
             self._check_access(jobs[0])
             self._check_nodes_of_reservation(jobs[0])
             return
@@ -178,7 +181,7 @@ class Arrivals(Part):
             bound_nodes(job, int(most), self.cluster)
         # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
         limited = bool(accounting.obstacle(jobs[0])) or jobs[0].wants[jobs[0].partitions[0].name].min_nodes > most
-        if jobs[0].unfit and not limited:
+        if jobs[0].unfit and not (limited or unasked):
             raise RejectedError(jobs[0].unfit)
         self._check_access(jobs[0])
         if not limited:
@@ -187,6 +190,12 @@ class Arrivals(Part):
             accounting.join(job, jobs[0])
         for job in jobs:
             accounting.submitted(job)
+
+    def _names_unavailable(self, job: Job) -> bool:
+        """Whether a job names nodes that are down, or kept from it: whether all of it fits there is not asked then."""
+        available = self.cluster.machine.up & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)
+        named = (job.wants[partition.name].required for partition in job.partitions)
+        return any(required is not None and bool((required & ~available).any()) for required in named)
 
     def _check_access(self, job: Job) -> None:
         """Refuse a job that may not use the reservation that it names."""

@@ -129,9 +129,14 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if not unchecked and not fits:
         lack = _lack(request.options, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
-        if cluster.accounting is None:
+        if cluster.accounting is None and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
+
+
+def _names_nodes(job: Job) -> bool:
+    """Whether a job names nodes in all of its partitions."""
+    return all(job.wants[partition.name].required is not None for partition in job.partitions)
 
 
 def _is_not_asked(job: Job, cluster: Cluster) -> bool:

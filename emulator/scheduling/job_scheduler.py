@@ -414,9 +414,20 @@ class _Pass:
             if required is not None:
                 self._keep(required)
             return
+        if job.unfit and self._are_named_available(want.required, job, partition):
+            # It was taken in, as nothing asked for nodes then.
+            for one in of_record(job, cluster):
+                one.hold(BAD_CONSTRAINTS)
+                one.reason = one.held_by
+            return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
             self._hold_up(job, partition)
+
+    def _are_named_available(self, named: Mask | None, job: Job, partition: Partition) -> bool:
+        """Whether nodes that a job names are up, and not kept from it."""
+        available = self._left(partition)[0] & self._controls.not_reserved(job)
+        return named is None or not (named & ~available).any()
 
     def _hold_up(self, job: Job, partition: Partition) -> None:
         """Leave a partition at a job, or keep the nodes that it names if these are all that it needs."""
