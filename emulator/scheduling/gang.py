@@ -53,7 +53,7 @@ class Rows:
         """
         if self.gang is not None:
             return True
-        if self._shared is None or not takes_part(job, partition):
+        if self._shared is None or not _is_shared(job, partition):
             return False
         return has_rows(partition) or not self._cluster.nodes_for.whole_nodes
 
@@ -151,10 +151,15 @@ class Rows:
             if (
                 job.run is not None
                 and job.id not in gone
-                and not takes_part(job, self._cluster.partitions[job.run.partition])
+                and not _is_shared(job, self._cluster.partitions[job.run.partition])
             ):
                 nodes |= job.run.allocation.mask(len(nodes))
         return nodes
+
+
+def _is_shared(job: Job, partition: Partition) -> bool:
+    """Whether a job shares what it has: with ``FORCE:1`` one that wants its nodes alone does not."""
+    return takes_part(job, partition) and (has_rows(partition) or not job.options.exclusive)
 
 
 def _forced_on_common_nodes(cluster: Cluster) -> bool:
