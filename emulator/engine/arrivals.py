@@ -217,6 +217,8 @@ class Arrivals(Part):
             return
         if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
             raise RejectedError(NOT_OF_RESERVATION)
+        if not (own.nodes & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)).any():
+            return  # Others have all of them, for maintenance: it is not asked whether they would do.
         if not is_barred(job, self.cluster) and not any(
             fits_alone(job, partition, self.cluster, partition.nodes & own.nodes) for partition in job.partitions
         ):
