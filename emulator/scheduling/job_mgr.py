@@ -119,9 +119,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         barred=barred,
     )
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
+    _check_limits(job, named, cluster)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
-    _check_limits(job, named, cluster)
     unchecked = unchecked or _is_not_asked(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
