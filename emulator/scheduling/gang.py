@@ -53,9 +53,11 @@ class Rows:
         """
         if self.gang is not None:
             return True
-        if self._shared is None or not _is_shared(job, partition):
+        if self._shared is None or not takes_part(job, partition):
             return False
-        return has_rows(partition) or not self._cluster.nodes_for.whole_nodes
+        if has_rows(partition):
+            return True
+        return not self._cluster.nodes_for.whole_nodes and bool(self._may_share(job, partition).any())
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
@@ -75,7 +77,8 @@ class Rows:
             return self._shared.over_others(job, partition, usable, many + bool(others), self._more)
         if not self.shares(job, partition):
             return None
-        return self._shared.over_others(job, partition, usable & ~self._not_shared(), many, False)
+        usable = usable & ~self._not_shared() & self._may_share(job, partition)
+        return self._shared.over_others(job, partition, usable, many, False)
 
     def later(
         self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
@@ -84,7 +87,18 @@ class Rows:
         if self._shared is None or self.gang is not None or not self.shares(job, partition):
             return None
         many = self.depth(job, partition)
-        return self._shared.later(job, partition, usable & ~self._not_shared(gone), many, free, gone)
+        usable = usable & ~self._not_shared(gone) & self._may_share(job, partition)
+        return self._shared.later(job, partition, usable, many, free, gone)
+
+    def _may_share(self, job: Job, partition: Partition) -> Mask:
+        """Nodes that a job may have beside others: with ``FORCE:1`` and ``--exclusive`` only those that it names.
+
+        It has any where jobs may be preempted, as Slurm does not ask for idle nodes then.
+        """
+        named = job.wants[partition.name].required
+        if _is_shared(job, partition) or self._cluster.parameters.preempt_mode != ("OFF",):
+            return ~self._cluster.no_nodes()
+        return self._cluster.no_nodes() if named is None else named
 
     def _suspended_for(self, job: Job, partition: Partition) -> list[Job]:
         """Jobs that a job may have suspended by its QOS, first to go first; none if the first is to leave its nodes."""
