@@ -25,6 +25,7 @@ from emulator.state.job import LICENSES, RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
+from emulator.state.wants import known_nodes
 from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
@@ -119,6 +120,7 @@ class Windows(WindowPlan):
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self._by_users = rules.USERS_PART_BY_PLANS
         self._by_tries = rules.WINDOWS_BEHIND_TRIES
+        self._goes_on = rules.TRIES_GO_ON
         self._plans_are_news = rules.PLANS_ARE_NEWS
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
@@ -306,7 +308,7 @@ class Windows(WindowPlan):
         if start > now or not (self._at_limit(job) or self._over_limit(job, partition, allocation)):
             return start, allocation
         usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)
-        opens = self._openings(usable, now, limit, sorted(self.slots.bounds))
+        opens = self._more_left(usable, now, limit, sorted(self.slots.bounds))
         later = self._following(job, partition, now, limit, opens)
         later = later if later < math.inf else now + SOON
         clash = self.slots.first_end(later, self._step(later + limit), allocation.nodes)
@@ -510,9 +512,9 @@ class Windows(WindowPlan):
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
-        allowed = self._cluster.usable(job, partition)
+        allowed, there = self._cluster.usable(job, partition), self._there(job, partition)
         while begin < math.inf:
-            free = allowed & chosen & self._controls.not_reserved(job, begin, limit)
+            free = there & self._controls.not_reserved(job, begin, limit)
             later = self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
             usable = allowed & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
@@ -524,6 +526,13 @@ class Windows(WindowPlan):
             begin = later
         self._note(alike, math.inf, job, partition)
         return None
+
+    def _there(self, job: Job, partition: Partition) -> Mask:
+        """Nodes that slots may leave for a job, as Slurm goes on: features do not matter; not to be changed."""
+        usable = self._cluster.usable(job, partition)
+        if not job.options.exclude or not self._goes_on:
+            return usable
+        return usable & ~known_nodes(job.options.exclude, self._cluster)
 
     def _chosen(self, job: Job, partition: Partition) -> Mask:
         """Nodes with the features that a job asks for."""
@@ -554,7 +563,7 @@ class Windows(WindowPlan):
         fewest, bounds = self._cluster.want(job, partition).min_nodes, sorted(self.slots.bounds)
         while begin < math.inf:
             usable, left = self._cluster.usable_from(job, partition, begin, fewest)
-            later = self._following(job, partition, begin, limit, self._openings(usable, begin, limit, bounds))
+            later = self._following(job, partition, begin, limit, self._more_left(usable, begin, limit, bounds))
             found = None
             if usable.sum() < fewest:
                 later = left
@@ -573,30 +582,16 @@ class Windows(WindowPlan):
         """The first time at which slots leave any of some nodes that they kept at any time from ``begin`` till then.
 
         Slurm goes through the spaces between bounds up to the one behind the first that begins when a run from
-        ``begin`` on is over.
+        ``begin`` on is over. From 24.11 on it takes the end of that one if nothing is left before.
         """
         edges, kept = [begin, *bounds[bisect_right(bounds, begin) :], math.inf], self._cluster.no_nodes()
         now = self._kept(begin, edges[1] - begin)
         for index, (middle, last) in enumerate(pairwise(edges[1:])):
             if index > 1 and edges[index - 1] > begin + limit:
-                break
+                return [middle] if self._goes_on else []
             kept |= usable & now
             now = self._kept(middle, last - middle)
             if (kept & ~now).any():
-                return [middle]
-        return []
-
-    def _openings(self, usable: Mask, begin: float, limit: float, bounds: Sequence[float]) -> list[float]:
-        """The first time at which a slot leaves any of some nodes, while a run from ``begin`` on would go on.
-
-        Or, if none does, a bound of slots behind that run: the last one of the second space in which nothing changes.
-        """
-        edges = [begin, *bounds[bisect_right(bounds, begin) :], math.inf]
-        for index, (first, middle, last) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
-            if first > begin + limit:
-                return edges[index + 2 : index + 3]
-            kept = usable & self._kept(first, middle - first)
-            if kept.any() and (kept & ~self._kept(middle, last - middle)).any():
                 return [middle]
         return []
 

@@ -193,6 +193,7 @@ class CompiledWindows(Windows):
             habits.size,
             int(self._plans_are_news),
             self._windows_behind,
+            int(self._goes_on),
         )
         self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
         self._simple: dict[Kind, bool] = {}
@@ -262,7 +263,8 @@ class CompiledWindows(Windows):
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
-        return Request(code, self._outlooks.of(job, partition, code), length, self._terms, self.near(partition))
+        outlook, there = self._outlooks.of(job, partition, code), self._there(job, partition).view(np.uint8)
+        return Request(code, outlook, length, self._terms, self.near(partition), there)
 
     def near(self, partition: Partition) -> Ints:
         """Reservations that have nodes of a partition."""

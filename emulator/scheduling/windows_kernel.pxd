@@ -19,7 +19,7 @@ cdef class Columns:
 cdef class Terms:
     cdef readonly double now, horizon
     cdef double grain, rounding
-    cdef long long own_ends, most_marks, plans_are_news, by_tries
+    cdef long long own_ends, most_marks, plans_are_news, by_tries, goes_on
 
 cdef class Request:
     cdef readonly Code code
@@ -27,6 +27,7 @@ cdef class Request:
     cdef double length
     cdef public Terms terms
     cdef const long long[::1] near
+    cdef const unsigned char[::1] there
 
 cdef class Work:
     cdef long long[::1] kept, room, capacity
@@ -73,17 +74,19 @@ cdef void _notice(Request request, Columns slots, long long slot, Work work) noe
 @cython.locals(found=double, following=cython.longlong)
 cdef double _next(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(
-    many=cython.longlong, end=double, first=cython.longlong, rank=cython.longlong, slot=cython.longlong, time=double,
-    index=cython.longlong, reserved=bint, for_good=bint)
+    many=cython.longlong, beyond=cython.longlong, last=double, rank=cython.longlong, slot=cython.longlong, time=double,
+    reserved=bint, for_good=bint)
 cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
+@cython.locals(end=double, many=cython.longlong)
+cdef long long _beyond(Request request, Columns slots, double begin) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
 cdef long long _ended(Columns slots, double time) noexcept
 @cython.locals(
-    marked=cython.longlong[::1], usable="const unsigned char[::1]", time=double, many=cython.longlong,
+    marked=cython.longlong[::1], there="const unsigned char[::1]", time=double, many=cython.longlong,
     part=cython.longlong, other=cython.longlong)
 cdef bint _leaves_any(Request request, Columns slots, long long slot, double begin, Work work) noexcept
 @cython.locals(
-    usable="const unsigned char[::1]", over=cython.double[::1], part=cython.longlong, node=cython.longlong)
+    there="const unsigned char[::1]", over=cython.double[::1], part=cython.longlong, node=cython.longlong)
 cdef bint _leaves_for_good(Request request, Columns slots, long long slot) noexcept
 @cython.locals(found=cython.longlong, part=cython.longlong)
 cdef long long _unmark(Columns slots, long long slot, long long[::1] marked) noexcept

@@ -29,7 +29,7 @@ from emulator.scheduling.window_rows import (
     STARTS,
     USED,
 )
-from slurm_sim_plugins.nodes import Ints
+from slurm_sim_plugins.nodes import Bytes, Ints
 
 
 @dataclass(eq=False)
@@ -61,6 +61,7 @@ class Terms:
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
         by_tries: how windows of runs begin: with the first that has nodes that the job could use, of all in 0, of those
             that end behind the time that is tried in 1 and 2; one that ends at that time is there still in 1.
+        goes_on: whether it is tried again where slots leave no more nodes.
     """
 
     now: float
@@ -71,6 +72,7 @@ class Terms:
     most_marks: int
     plans_are_news: int
     by_tries: int
+    goes_on: int
 
 
 @dataclass(eq=False)
@@ -83,6 +85,7 @@ class Request:
         length: for how long the nodes are wanted.
         terms: those of the cycle.
         near: reservations, by number, that have nodes of the partition.
+        there: nodes of the partition that are up, whatever is asked of them.
     """
 
     code: Code
@@ -90,6 +93,7 @@ class Request:
     length: float
     terms: Terms
     near: Ints
+    there: Bytes
 
 
 @dataclass(eq=False)
@@ -388,25 +392,30 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
     """The first time at which slots leave any node that they kept at any time from ``begin`` till then.
 
     Slurm goes through the spaces between bounds up to the one behind the first that begins when a run from ``begin``
-    on is over. Nodes that reservations keep from such a run do not count.
+    on is over, and from 24.11 on takes the end of that one if nothing is left before. Nodes that reservations keep
+    from such a run do not count.
     """
-    many, end = slots.sizes[COUNT], begin + request.length
-    if slots.sizes[RESERVED] == many:
-        return inf
-    first = _later(slots.marks, slots.sizes[MARKS], begin)
-    rank, reserved = _ended(slots, begin), _reserved(request, slots, begin)
-    while rank < many:
-        slot = slots.order[END, rank]
-        time: float = slots.times[END, slot]
-        if slot >= slots.sizes[RESERVED]:
-            index = _later(slots.marks, slots.sizes[MARKS], time) - 1
-            if index > first + 1 and slots.marks[index - 2] > end:
-                return inf
-            for_good = not reserved and _leaves_for_good(request, slots, slot)
-            if for_good or _leaves_any(request, slots, slot, begin, work):
-                return time
-        rank += 1
-    return inf
+    many, beyond = slots.sizes[COUNT], _beyond(request, slots, begin)
+    last = slots.marks[beyond] if beyond < slots.sizes[MARKS] else inf
+    if slots.sizes[RESERVED] < many:
+        rank, reserved = _ended(slots, begin), _reserved(request, slots, begin)
+        while rank < many:
+            slot = slots.order[END, rank]
+            time: float = slots.times[END, slot]
+            if time >= last:
+                break
+            if slot >= slots.sizes[RESERVED]:
+                for_good = not reserved and _leaves_for_good(request, slots, slot)
+                if for_good or _leaves_any(request, slots, slot, begin, work):
+                    return time
+            rank += 1
+    return last if request.terms.goes_on else inf
+
+
+def _beyond(request: Request, slots: Columns, begin: float) -> int:
+    """The second bound behind the first one behind ``begin`` at which a run from then on is over."""
+    end, many = begin + request.length, slots.sizes[MARKS]
+    return max(_later(slots.marks, many, begin), _later(slots.marks, many, end)) + 2
 
 
 def _ended(slots: Columns, time: float) -> int:
@@ -423,12 +432,12 @@ def _ended(slots: Columns, time: float) -> int:
 
 def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work: Work) -> bool:
     """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``."""
-    marked, usable, time, many = work.sets[0], request.outlook.usable, slots.times[END, slot], 0
+    marked, there, time, many = work.sets[0], request.there, slots.times[END, slot], 0
     part = slots.parts[FIRST, slot]
     for node in range(len(marked)):
         marked[node] = 0
     for index in range(part, part + slots.parts[MANY, slot]):
-        if usable[slots.members[index]]:
+        if there[slots.members[index]]:
             marked[slots.members[index]] = 1
             many += 1
     for place in range(len(request.near)):
@@ -448,10 +457,10 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work:
 
 def _leaves_for_good(request: Request, slots: Columns, slot: int) -> bool:
     """Whether no other slot ends later than this one on one of its nodes: that is soon known, and mostly so."""
-    usable, over, part = request.outlook.usable, slots.over, slots.parts[FIRST, slot]
+    there, over, part = request.there, slots.over, slots.parts[FIRST, slot]
     for index in range(part, part + slots.parts[MANY, slot]):
         node = slots.members[index]
-        if usable[node] and over[node] <= slots.times[END, slot]:
+        if there[node] and over[node] <= slots.times[END, slot]:
             return True
     return False
 

@@ -195,7 +195,7 @@ class Scene:
         self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], self.starts)
         self.left |= {**own, "starts": self.starts}
         self.taken, self.counts = work["taken"], counts
-        usable = draws.integers(0, 4, size, dtype=np.uint8)
+        usable, there = draws.integers(0, 4, size, dtype=np.uint8), draws.integers(0, 3, size, dtype=np.uint8)
         now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
         code = select.Code(**numbers)
         known = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last")}
@@ -212,9 +212,11 @@ class Scene:
         later, own_ends, news = float(small(draws, 0, 0, 59)), small(draws, 0, 1), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
         near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
-        terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, small(draws, 0, 1, 2))
-        self.request, self.numbers = form.Request(code, seen, self.length, terms, near), numbers
-        self.longer = form.Request(code, seen, self.length + small(draws, 0, 60, 3000), terms, near)
+        terms = form.Terms(
+            now, now + 3000.0, grain, later, own_ends, most, news, small(draws, 0, 1, 2), small(draws, 0, 1)
+        )
+        self.request, self.numbers = form.Request(code, seen, self.length, terms, near, there), numbers
+        self.longer = form.Request(code, seen, self.length + small(draws, 0, 60, 3000), terms, near, there)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:

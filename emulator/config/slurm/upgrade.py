@@ -461,6 +461,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SLOTS_END_ON_NEXT_STEP": _slots,
     "ENDS_OF_OWN_NODES": _slots,
     "WINDOWS_BEHIND_TRIES": _slots,
+    "TRIES_GO_ON": _slots,
     "USERS_PART_BY_PLANS": _exclusive_user,
     "PLANS_FORGET_SHARING": _sharing,
     "WHOLE_PLANS_FORGET_SHARING": _whole_and_shared,

@@ -51,10 +51,12 @@ class Rules:
 
     FIRST_NODE_FOR_ONE: bool = _rule(
         "26.05",
-        "a job of -N1 or -n1 gets the first node that has room for it, by weight and then in the order of the file",
+        "a job of -N1 or -n1 gets the first node that has room for it, by weight and then in the order of the file; "
+        "for one of --gpus those of nodes that were looked at before count, too, so that it may get fewer",
         "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
         "release notes of 26.05: an optimized single-node path through the scheduling logic",
         *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
+        *("gpus_of_nodes_before_26",),
     )
     SIZES_ARE_RENEWED: bool = _rule(
         "24.11",
@@ -199,11 +201,11 @@ class Rules:
         "select/linear looks at heavier nodes where lighter ones do not suffice, or are fewer than are welcome, and "
         "then weights do not matter any more: -N3 gets three neighbours, rather than two light nodes and another; of "
         "nodes of other sizes the largest go first, of those alike the last, where as many of the smallest do not "
-        "suffice",
+        "suffice; of one weight those go first that slurm.conf names first, and any of which it says the same",
         "light nodes go first, and then others from the lowest index up",
         "not named in the release notes; 32 questions to each of three versions show it, and Slurm's sources of 24.11",
         *("linear_weights-22.05", "linear_weights-24.11", "linear_weights-26.05", "lines_22", "lines_24", "lines_26"),
-        *("lines_planned_22", "lines_planned_24"),
+        *("lines_planned_22", "lines_planned_24", "linear_kinds_24", "linear_kinds_26"),
     )
     SHARES_KEEP_GPUS: bool = _rule(
         "24.11",
@@ -413,6 +415,14 @@ class Rules:
         "not named in the release notes; the controller's log shows the plans, and Slurm's sources of 24.11 have it",
         *("windows_behind_tries_24", "windows_behind_tries_26"),
     )
+    TRIES_GO_ON: bool = _rule(
+        "24.11",
+        "where no slot leaves nodes while a run would go on, backfill tries its job again from the end of the second "
+        "space between slots that begins behind it",
+        "it does not try the job again",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("tries_go_on_22", "tries_go_on_24"),
+    )
     USERS_PART_BY_PLANS: bool = _rule(
         "24.11",
         "where users have nodes alone (ExclusiveUser, --exclusive=user) backfill plans a job for nodes that others "
@@ -603,10 +613,11 @@ class Rules:
     )
     SEGMENTS_OF_BLOCKS: bool = _rule(
         "26.05",
-        "a segment (--segment) may be larger than a base block: it is placed as a job of its size",
+        "a segment (--segment) may be larger than a base block: it is placed as a job of its size; one larger than its "
+        "job does not matter",
         "a job with such segments is refused",
         "not named in the release notes; 120 questions to each of two versions show it",
-        *("blocks_24", "blocks_26"),
+        *("blocks_24", "blocks_26", "segments_26"),
     )
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
