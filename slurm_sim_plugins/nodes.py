@@ -98,6 +98,7 @@ class Machine:
         cores: cores of a unit.
         sockets: of each node.
         kept: CPUs of each node that are kept for the system.
+        kinds: of what kind each node is; nodes of which ``slurm.conf`` says the same are of one kind.
         weight: low ones are taken first.
         up: whether a node takes new jobs.
         features: of each node.
@@ -135,6 +136,7 @@ class Machine:
     shared: bool = False
     sockets: Ints | int = 1
     kept: Ints | int = 0
+    kinds: Ints | int = 0
     tree: Tree | Blocks | None = None
     named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)
 
@@ -328,6 +330,7 @@ class Want:
         weights_now_only: whether weights count for a start alone, and not as a later one is planned.
         unweighed: whether weights do not count.
         largest_first: whether nodes with most CPUs go first where the smallest do not suffice.
+        by_kinds: whether nodes of one weight are looked at kind by kind.
         counted_per_gpu: with which a job counts for each GPU before it has any, unless its tasks want more.
         cpus_of_gpus: CPUs that a node gives at least where it gives those of its GPUs; 0: as many as are wanted.
         contiguous: whether the nodes must be neighbours.
@@ -395,6 +398,7 @@ class Want:
     weights_now_only: bool = False
     unweighed: bool = False
     largest_first: bool = False
+    by_kinds: bool = False
     counted_per_gpu: int = 0
     cpus_of_gpus: int = 0
     contiguous: bool = False

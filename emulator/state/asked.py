@@ -206,8 +206,8 @@ def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
 
 
 def nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
-    """How many nodes tasks ask for by so many on each."""
-    asks = rules.TASKS_ASK_FOR_NODES or options.overcommit
+    """How many nodes tasks ask for by so many on each; none if nodes are named, for sbatch takes their number."""
+    asks = (rules.TASKS_ASK_FOR_NODES or options.overcommit) and not options.node_list
     if not asks or options.tasks is None or options.max_nodes is not None:
         return 1
     return -(-options.tasks // (options.tasks_per_node or options.tasks))

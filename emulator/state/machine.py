@@ -65,7 +65,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
     sockets = _by_sockets(conf)
     threads = _column([_threads(node, each) for node, each in zip(nodes, sockets, strict=True)])
-    kept = _column([node.system_cores * node.threads_per_core for node in nodes])
+    linear = conf.parameters.text("SelectType").lower() == "select/linear"
+    # select/linear gives all CPUs of a node, also those that are kept for the system.
+    kept = _column([0 if linear else node.system_cores * node.threads_per_core for node in nodes])
     cpus = _column([node.cpus for node in nodes]) - kept
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
@@ -94,9 +96,10 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
-        shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
+        shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),
         kept=kept,
+        kinds=_kinds(nodes),
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )
@@ -174,6 +177,12 @@ def _wiring(topology: Topology, conf: SlurmConf, index: Mapping[str, int]) -> Tr
 
 def _column(values: Sequence[float]) -> Ints:
     return np.array(values, dtype=np.int64)
+
+
+def _kinds(nodes: Sequence[Node]) -> Ints:
+    """Of what kind each node is: nodes of which the file says the same are of one."""
+    known: dict[Node, int] = {}
+    return _column([known.setdefault(replace(node, name="", state=""), len(known)) for node in nodes])
 
 
 def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:

@@ -13,7 +13,7 @@ from emulator.config.slurm.versions import Rules
 from emulator.state.asked import Asked, asked_of, known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
-from emulator.state.machine import ALONE, MARK
+from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import GPU, BatchOptions
@@ -82,7 +82,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
     if _too_few_tasks(asked):
         on_node = FAR
     # A node that has not all is of no use to a job that may have but one.
-    on_node = max(on_node, asked.cpus) if asked.most == 1 else on_node
+    on_node = max(on_node, asked.cpus) if asked.most == 1 and not _largest_first(asked) else on_node
     given, ranked = _given(asked), _ranked(asked, most_on_node, on_node)
     of_gpus, in_all = _cpus_of_gpus(asked), _wants_gpus_in_all(asked)
     if of_gpus and not in_all:
@@ -109,7 +109,7 @@ def _with_cores(want: Want, asked: Asked) -> Want:
     whole_tasks = rules.WHOLE_TASKS_COUNT or bool(_gres(options))
     return replace(
         want,
-        per_core=min(tasks_per_core * per_task, _threads(options), FAR),
+        per_core=min(tasks_per_core * per_task, _threads(asked), FAR),
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not asked.whole_nodes,
         per_socket=FAR if by_socket or options.tasks_per_socket is None else options.tasks_per_socket * per_task,
@@ -129,7 +129,7 @@ def _with_memory(want: Want, asked: Asked) -> Want:
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
         memory_per_gpu=math.ceil(demand.per_gpu) if parameters.memory else 0,
-        memory_of_core=_threads(asked.options) if parameters.whole_cores else 0,
+        memory_of_core=_threads(asked) if parameters.whole_cores else 0,
         all_memory=demand.whole_memory and parameters.memory,
     )
 
@@ -151,15 +151,16 @@ def _with_gres(want: Want, asked: Asked) -> Want:
 
 def _by_selection(want: Want, asked: Asked) -> Want:
     """In which order nodes are taken, as the SelectType and its parameters say."""
-    partition, rules, cluster = asked.partition, asked.rules, asked.cluster
+    partition, rules, kinds = asked.partition, asked.rules, _kind_by_kind(asked)
     counted = bool(asked.options.cpus_per_gpu) and rules.GPUS_COUNT_CPUS
     single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
     first = rules.FIRST_NODE_FOR_ONE and not partition.least_loaded and not asked.whole_nodes
     return replace(
         want,
         first_fit=asked.whole_nodes and not rules.WHOLE_NODES_BY_SIZE,
-        weights_now_only=asked.whole_nodes and len(cluster.machine.weights) > 1,
-        largest_first=asked.whole_nodes and rules.WHOLE_NODES_BY_SIZE and not is_even(cluster.machine),
+        weights_now_only=kinds or (asked.whole_nodes and len(asked.cluster.machine.weights) > 1),
+        largest_first=_largest_first(asked),
+        by_kinds=kinds,
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and rules.LEAST_LOADED_BY_LOOKS,
         last_first=asked.parameters.pack_serial_at_end and single and not counted,
@@ -201,9 +202,27 @@ def _gres(options: BatchOptions) -> tuple[GresCount, ...]:
     return options.gres or options.gpus or options.of_tasks
 
 
-def _threads(options: BatchOptions) -> int:
-    """Threads of each core that it uses, at most."""
-    return 1 if options.hint in ONE_THREAD else options.threads_per_core or FAR
+def _threads(asked: Asked) -> int:
+    """Threads of each core that it uses, at most; select/linear goes by tasks a core alone."""
+    if asked.whole_nodes:
+        return FAR
+    return 1 if asked.options.hint in ONE_THREAD else asked.options.threads_per_core or FAR
+
+
+def _largest_first(asked: Asked) -> bool:
+    """Whether whole nodes are chosen by their sizes."""
+    return asked.whole_nodes and asked.rules.WHOLE_NODES_BY_SIZE and not is_even(asked.cluster.machine)
+
+
+def _kind_by_kind(asked: Asked) -> bool:
+    """Whether whole nodes of one weight are looked at kind by kind: if no jobs share or preempt, without switches."""
+    if not asked.whole_nodes or not asked.rules.WHOLE_NODES_BY_SIZE:
+        return False
+    partition, cluster = asked.partition, asked.cluster
+    shares = asked.options.share and partition.oversubscribe in ("FORCE", "YES")
+    shares = shares or (partition.oversubscribe == "FORCE" and has_rows(partition))
+    preempts = cluster.conf.parameters.text("PreemptType").lower() not in ("", "preempt/none")
+    return not (shares or preempts) and cluster.machine.tree is None and bool(np.any(cluster.machine.kinds))
 
 
 def _cpus_of_gpus(asked: Asked) -> int:
@@ -325,14 +344,17 @@ def _tree(asked: Asked) -> Tree | Blocks | None:
 
 
 def _segment(segment: int | None, nodes: int, blocks: Blocks, cluster: Cluster) -> int:
-    """Nodes of a segment of a job of so many; 0 if it has none.
+    """Nodes of a segment of a job of so many; 0 if it has none, or from 26.05 on if none is larger than that.
 
     Raises:
         RejectedError: its nodes are no number of such segments, or they are too large.
     """
-    if segment is None:
+    if segment is None or (segment > nodes and cluster.parameters.rules.SEGMENTS_OF_BLOCKS):
         return 0
     larger = cluster.parameters.rules.SEGMENTS_OF_BLOCKS
+    if nodes % segment and larger:
+        size = f"--segment={segment} does not fit the job size ({nodes})"
+        raise RejectedError(f"{size}: node count must be evenly divisible by segment size")
     if nodes % segment or (segment > blocks.sizes[0] and not larger):
         raise RejectedError("Requested topology configuration is not available")
     return segment

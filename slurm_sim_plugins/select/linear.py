@@ -19,8 +19,10 @@ class Linear(ConsTres):
     In 22.05 they are taken one by one, the lightest first and then in the order of the file (``want.first_fit``);
     from 24.11 on as neighbours that fit best. On unequal nodes (``want.largest_first``) heavier ones are looked at
     where lighter ones do not suffice, or are not as many as are welcome, and then weights do not matter any more; where
-    the smallest nodes do not suffice, the largest are taken first. Weights count as a job starts: backfill, which plans
-    on all nodes at once, knows nothing of them (``want.unweighed``). All of it is recorded.
+    the smallest nodes do not suffice, the largest are taken first. Nodes of one weight are looked at kind by kind, as
+    ``slurm.conf`` names them (``want.by_kinds``), unless jobs share them or preempt, or there are switches. Weights and
+    kinds count as a job starts: backfill, which plans on all nodes at once, knows nothing of them (``want.unweighed``).
+    All of it is recorded.
     """
 
     name: ClassVar[str] = "select/linear"
@@ -32,7 +34,7 @@ class Linear(ConsTres):
         machine = _even(view.machine) if want.unweighed else view.machine
         if want.first_fit:
             return _first_fit(view, machine)
-        if want.unweighed or not want.largest_first:
+        if want.unweighed or not (want.largest_first or want.by_kinds):
             return best_fit(want, machine, view.free, view.usable)
         return _by_levels(view)
 
@@ -62,10 +64,12 @@ def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
 
 def _by_levels(view: NodeView) -> Allocation | None:
     """Nodes of the lightest weights that have as many idle nodes as are welcome, whatever the weights of these."""
-    want, weights, idle = view.want, view.machine.weight, view.free.jobs == 0
-    levels = np.unique(weights[view.usable]).tolist()
+    want, heights, idle = view.want, view.machine.weight, view.free.jobs == 0
+    if want.by_kinds:
+        heights = heights * len(heights) + view.machine.kinds
+    levels = np.unique(heights[view.usable]).tolist()
     for level in levels:
-        light = weights <= level if want.required is None else (weights <= level) | want.required
+        light = heights <= level if want.required is None else (heights <= level) | want.required
         usable = view.usable & light
         if level < levels[-1] and np.count_nonzero(usable & idle) < want.target_nodes:
             continue
