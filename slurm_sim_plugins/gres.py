@@ -27,7 +27,7 @@ def gres_given(
             if share > 0:
                 _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
                 missing -= share
-        if missing > 0:
+        if missing == count if want.first_node else missing > 0:
             return None
     if want.all_gres:
         has = _of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted))

@@ -100,8 +100,10 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     known = cluster.fits_alone.get(key)
     if known is None:
         # For nodes on few switches a job waits as it does for nodes in use.
+        want = job.wants[partition.name]
+        loaded = want.least_loaded and not want.by_looks
         want = replace(
-            job.wants[partition.name], placed=0, counted_tasks=0, by_looks=False, switches=0, of_rounds=False
+            want, placed=0, counted_tasks=0, least_loaded=loaded, by_looks=False, switches=0, of_rounds=False
         )
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
         want = counting_shares(want, cluster.machine)

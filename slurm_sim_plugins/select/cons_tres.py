@@ -131,7 +131,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if want.placed > _places(want, machine, list(picked)):
         return None
     given = _distribute(want, machine, picked)
-    if want.tasks_of_gpus:
+    if want.tasks_of_gpus and not want.first_node:
         given = _with_tasks_of_gpus(want, machine, free, capacity, given)
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
         return None
@@ -444,7 +444,10 @@ class _Picker:
                 left[node] = 0
         if not all(self._take_some(mask, count, left) for mask, count in self._counts):
             return None
-        if want.spread:
+        if isinstance(want.tree, Blocks) and self._in_blocks(left, want.tree):
+            # They matter more than how loaded nodes are, and whether a job is to be spread.
+            self._by_blocks(left, want.tree)
+        elif want.spread:
             self._by_spread(left)
         elif want.in_use is not None and not want.contiguous:
             self._by_use(left, want.in_use)
@@ -452,9 +455,7 @@ class _Picker:
             self._by_looks(left)
         elif want.least_loaded:
             self._by_load(left)
-        elif isinstance(want.tree, Blocks):
-            self._by_blocks(left, want.tree)
-        elif want.tree is not None:
+        elif isinstance(want.tree, Tree):
             self._by_switches(left, want.tree)
         else:
             self._by_sets(left)
@@ -602,6 +603,12 @@ class _Picker:
                 return
             self._take(node)
 
+    def _in_blocks(self, left: Ints, blocks: Blocks) -> bool:
+        """Whether any node that the job can use is in a block: if none is, blocks do not matter (recorded)."""
+        usable = left > 0
+        usable[list(self._taken)] = True
+        return bool((usable & blocks.nodes.any(axis=0)).any())
+
     def _by_blocks(self, left: Ints, blocks: Blocks) -> None:
         if self._one_node(left):
             return
@@ -643,11 +650,25 @@ class _Picker:
                     break
                 self._take(node)
             return bool(len(nodes))
-        enough = nodes[self._enough(left)[nodes]]
-        if self._want.first_node and not self._taken and len(enough):
+        first = self._want.first_node and not self._taken
+        enough = self._first_with_gres(left) if first and self._gres_missing else nodes[self._enough(left)[nodes]]
+        if first and len(enough):
             self._take(int(enough[np.argmin(weights[enough])]))
             return True
         return False
+
+    def _first_with_gres(self, left: Ints) -> Ints:
+        """The first node for a job that wants generic resources in all; those of nodes before it count, too.
+
+        26.05 looks at one node after the other, and does not give back what it has counted on those that do not
+        suffice: the job may get fewer than it wants (recorded).
+        """
+        nodes = np.flatnonzero(left > 0)
+        nodes = nodes[np.argsort(self._machine.weight[nodes], kind="stable")]
+        counted = np.cumsum(self._gres[nodes]) >= self._gres_missing
+        found = nodes[counted & (np.minimum(left, self._want.per_node)[nodes] >= self._missing)][:1]
+        self._gres_missing = 0 if len(found) else self._gres_missing
+        return found
 
     def _by_sets(self, left: Ints) -> None:
         if self._one_node(left):
