@@ -150,7 +150,8 @@ class Arrivals(Part):
         self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
-        if why.endswith(NOT_AVAILABLE) and not requests[0].options.held:
+        options = requests[0].options
+        if why.endswith(NOT_AVAILABLE) and not (options.held or options.priority):
             self.policies.pass_number_over()
         if why.endswith(NEW_RECORD):
             self._passes.record_changed()

@@ -129,7 +129,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if not unchecked and not fits:
         lack = _lack(request.options, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
-        if cluster.accounting is None and (lack or not _names_nodes(job)):
+        reserved = request.options.reservation
+        known = not reserved or reserved in cluster.reservations
+        if cluster.accounting is None and known and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
 
