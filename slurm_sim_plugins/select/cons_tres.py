@@ -420,6 +420,7 @@ class _Picker:
     ) -> None:
         self._want = want
         self._share = share
+        self._free_cpus = np.rint(share * machine.units * machine.threads)
         self._machine = machine
         self._capacity = capacity
         named = 0 if want.required is None else int(np.count_nonzero(want.required))
@@ -542,37 +543,44 @@ class _Picker:
         job of more tasks than nodes, but of fewer than one for each thread of a core on each, does not fit.
         """
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        share = self._share[nodes]
-        looked_at = 0
-        for node in nodes[np.lexsort((nodes, -share, weights[nodes]))].tolist():
-            if self._done() or self._full():
-                return
-            if weights[node] != looked_at and not self._want.whole:
-                looked_at, others = weights[node], max(0, self._nodes - len(self._taken) - 1)
+        for weight in np.unique(weights[nodes]).tolist():
+            group, last = nodes[weights[nodes] == weight].tolist(), -1.0
+            if not self._want.whole and not self._done() and not self._full():
+                others = max(0, self._nodes - len(self._taken) - 1)
                 wanted = np.maximum(self._missing - others * self._of_unit, self._want.cpus_on_node)
-                self._capacity = np.where(weights == looked_at, np.minimum(self._capacity, wanted), self._capacity)
-            self._take(node)
+                self._capacity = np.where(weights == weight, np.minimum(self._capacity, wanted), self._capacity)
+            while group and not self._done() and not self._full():
+                best, _ = self._least_loaded(group, last)
+                last = self._free_cpus[best]
+                group.remove(best)
+                self._take(best)
+
+    def _least_loaded(self, group: list[int], last: float) -> tuple[int, int]:
+        """The node of which the largest share is free, and the node that was looked at last.
+
+        They are looked at in their order, until the one that has the largest share so far has as many free CPUs as the
+        ``last`` that was taken.
+        """
+        share, cpus = self._share, self._free_cpus
+        best = looked_at = group[0]
+        for looked_at in group:
+            best = looked_at if share[looked_at] > share[best] else best
+            if cpus[best] == last:
+                break
+        return best, looked_at
 
     def _by_looks(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free, as Slurm 26.05 does it.
 
-        They are looked at in their order for the largest share, whatever of that the job can use, until the one that
-        has it so far has as many free CPUs as the last that was taken. The
-        one that is taken counts with the CPUs of the one that was looked at last. Where it counts with more than are
-        missing it gives what is missing, else what it has itself.
+        The one that is taken counts with the CPUs of the one that was looked at last. Where it counts with more than
+        are missing it gives what is missing, else what it has itself.
         """
-        share, nodes = self._share, np.flatnonzero(left > 0)
-        cpus = np.rint(share * self._machine.units * self._machine.threads)
+        nodes = np.flatnonzero(left > 0)
         for weight in np.unique(self._machine.weight[nodes]).tolist():
-            last = -1.0
-            group = nodes[self._machine.weight[nodes] == weight].tolist()
+            group, last = nodes[self._machine.weight[nodes] == weight].tolist(), -1.0
             while group and not self._done() and not self._full():
-                best = looked_at = group[0]
-                for looked_at in group:
-                    best = looked_at if share[looked_at] > share[best] else best
-                    if cpus[best] == last:
-                        break
-                last = cpus[best]
+                best, looked_at = self._least_loaded(group, last)
+                last = self._free_cpus[best]
                 group.remove(best)
                 self._take(best, int(left[looked_at]))
 
@@ -604,7 +612,12 @@ class _Picker:
             self._take(node)
 
     def _in_blocks(self, left: Ints, blocks: Blocks) -> bool:
-        """Whether any node that the job can use is in a block: if none is, blocks do not matter (recorded)."""
+        """Whether any node that the job can use is in a block: if none is, blocks do not matter (recorded).
+
+        A job that names nodes can use others as well, as far as that is asked.
+        """
+        if self._required.any():
+            return True
         usable = left > 0
         usable[list(self._taken)] = True
         return bool((usable & blocks.nodes.any(axis=0)).any())
