@@ -295,7 +295,10 @@ class Windows(WindowPlan):
             if self._cluster.policies.counts_cpus:
                 self._cluster.policies.planned(job, partition)
             return None
-        return None if found is None else self._as_hole(entry, *found)
+        if found is None:
+            place = self.beside(entry)
+            return None if place is None else Hole(self._cluster.now, place, True)
+        return self._as_hole(entry, *found)
 
     def _in_spite_of_limits(
         self, job: Job, partition: Partition, limit: float, start: float, allocation: Allocation
