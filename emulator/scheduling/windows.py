@@ -20,12 +20,12 @@ from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable, planned_want
+from emulator.state.asked import known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
-from emulator.state.wants import known_nodes
 from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
