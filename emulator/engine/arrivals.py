@@ -193,10 +193,17 @@ class Arrivals(Part):
             accounting.submitted(job)
 
     def _names_unavailable(self, job: Job) -> bool:
-        """Whether a job names nodes that are down, or kept from it: whether all of it fits there is not asked then."""
+        """Whether a job names nodes that are down, or kept from it: whether all of it fits there is not asked then.
+
+        Whether any node is as it asks for is asked before.
+        """
         available = self.cluster.machine.up & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)
-        named = (job.wants[partition.name].required for partition in job.partitions)
-        return any(required is not None and bool((required & ~available).any()) for required in named)
+        for partition in job.partitions:
+            want = job.wants[partition.name]
+            suits = any((choice.mask & partition.nodes).any() for choice in want.choices)
+            if want.required is not None and suits and (want.required & ~available).any():
+                return True
+        return False
 
     def _check_access(self, job: Job) -> None:
         """Refuse a job that may not use the reservation that it names."""
