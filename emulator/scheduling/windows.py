@@ -214,8 +214,8 @@ class Windows(WindowPlan):
         job, partition = entry._pair
         limit, bounds, chosen = entry.shortest, sorted(self.slots.bounds), self._chosen(job, partition)
         future, begin, last, found = self._future(job, partition), self._cluster.now, self._cluster.now, 1
-        while found < most and (begin := self._following(job, partition, begin, limit, bounds)) < math.inf:
-            later, last = self._following(job, partition, begin, limit, bounds), begin
+        while found < most and (begin := self._next_try(job, partition, begin, limit, bounds)) < math.inf:
+            later, last = self._next_try(job, partition, begin, limit, bounds), begin
             usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen)
             found += self._will_run(job, partition, later, usable, ends) is not None
@@ -515,10 +515,9 @@ class Windows(WindowPlan):
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
-        allowed, there = self._cluster.usable(job, partition), self._there(job, partition)
+        allowed = self._cluster.usable(job, partition)
         while begin < math.inf:
-            free = there & self._controls.not_reserved(job, begin, limit)
-            later = self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
+            later = self._next_try(job, partition, begin, limit, bounds)
             usable = allowed & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
             found = self._will_run(job, partition, later, usable, ends)
@@ -529,6 +528,11 @@ class Windows(WindowPlan):
             begin = later
         self._note(alike, math.inf, job, partition)
         return None
+
+    def _next_try(self, job: Job, partition: Partition, begin: float, limit: float, bounds: Sequence[float]) -> float:
+        """The time that is tried behind another one, as slots leave more nodes then; infinite for none."""
+        free = self._there(job, partition) & self._controls.not_reserved(job, begin, limit)
+        return self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
 
     def _there(self, job: Job, partition: Partition) -> Mask:
         """Nodes that slots may leave for a job, as Slurm goes on: features do not matter; not to be changed."""
