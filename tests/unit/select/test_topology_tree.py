@@ -32,6 +32,8 @@ def cluster(topology: str, version: str, nodes: str = "NodeName=n[1-8] CPUs=4", 
 
 def nodes_of(of: Cluster, words: str, taken: str = "") -> str:
     job = make_job(JobRequest(1, 0, 1, parse_sbatch(words.split())), of)
+    if job.unfit:
+        raise RejectedError(job.unfit)
     free = of.free.copy()
     for name in taken.split():
         free.units[of.machine.index[name]] = 0
