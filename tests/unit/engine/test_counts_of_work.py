@@ -69,10 +69,10 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, counts: Counter[str]) -> None:
 
 
 MOST = {
-    "slurm, plans seen": {"passes of the main loop": 1005, "cycles of backfill": 609, "searches": 9738},
-    "slurm": {"passes of the main loop": 1005, "cycles of backfill": 609, "searches": 4002},
-    "ideal, plans seen": {"passes of the main loop": 806, "cycles of backfill": 806, "searches": 13497},
-    "ideal": {"passes of the main loop": 806, "cycles of backfill": 806, "searches": 5311},
+    "slurm, plans seen": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 9568},
+    "slurm": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 2782},
+    "ideal, plans seen": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 13655},
+    "ideal": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 3800},
 }
 
 
