@@ -27,7 +27,8 @@ def gres_given(
             if share > 0:
                 _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
                 missing -= share
-        if missing == count if want.first_node else missing > 0:
+        lacks = missing == count if want.first_node else missing > 0
+        if lacks:
             return None
     if want.all_gres:
         has = _of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted))

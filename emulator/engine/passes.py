@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.engine.agenda import Rank
 from emulator.engine.part import Part
 from emulator.engine.pings import Pings
-from emulator.scheduling.entries import NEVER_SATISFIED, depends_in_vain, refresh_eligibility
+from emulator.scheduling.entries import NEVER_SATISFIED, is_given_up, refresh_eligibility
 from emulator.scheduling.windows import is_news, marks
 from emulator.state.job import RESOURCES, Job
 from emulator.state.run import State
@@ -449,8 +449,10 @@ class Passes(Part):
 
     def purge(self, number: int) -> None:
         """Jobs are purged: one that waits still, and on hold, depends in vain."""
+        if self._purges.get(number) == self.cluster.now:
+            del self._purges[number]
         job = self.cluster.waiting.get(number)
-        if job is not None and depends_in_vain(job, self.cluster):
+        if job is not None and is_given_up(job, self.cluster):
             self._leave_in_vain(job)
 
     def _leave_in_vain(self, job: Job) -> None:

@@ -236,9 +236,13 @@ class Mirror:
         )
         cluster = self.controller.cluster
         try:
-            return make_job(request, cluster)
+            job = make_job(request, cluster)
+            if sight.waits or not job.unfit:
+                return job
+            why = job.unfit
         except RejectedError as error:
-            self._leave_out(sight, " ".join(str(error).split()))
+            why = str(error)
+        self._leave_out(sight, " ".join(why.split()))
         if sight.waits:
             return None
         nodes = sum(len(names) for names, *_ in asked.has)

@@ -68,6 +68,8 @@ class Script:
         arrivals = self._controller.arrivals
         try:
             job = make_job(self._chain.request(request), self._controller.cluster)
+            if self._controller.cluster.accounting is None:
+                arrivals.admit([job])
         except RejectedError as refused:
             return f"{refused} (when it was submitted)"
         try:

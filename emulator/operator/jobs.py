@@ -110,6 +110,7 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         changed.request_class,
     )
     job.time_min, job.lifted, job.barred, job.entries = changed.time_min, changed.lifted, changed.barred, ()
+    job.unfit = changed.unfit
     if options.begin != before.begin:
         job.begin = changed.begin
         controller.agenda.at(max(job.begin, controller.cluster.now), "due")

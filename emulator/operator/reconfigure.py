@@ -188,6 +188,8 @@ def _ask_again(job: Job, cluster: Cluster) -> None:
             never = replace(want, never=BAD_CONSTRAINTS)
             cluster.wants[job.request_class, partition.name] = never
             job.wants = {**job.wants, partition.name: never}
+    if job.unfit and any(fits_empty(job.request_class, job.wants[one.name], one, cluster) for one in job.partitions):
+        job.unfit = ""
     most = math.inf if cluster.accounting is None else cluster.accounting.most_nodes(job)
     if most < math.inf:
         bound_nodes(job, int(most), cluster)

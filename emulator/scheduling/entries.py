@@ -27,19 +27,23 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterato
 
     Yields those that never can be: they must go before the next is looked at, which may wait for their end.
     """
-    kill = cluster.parameters.kill_invalid_depend
     for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
         cluster.order.settle(job)
         if job.eligible is not None and job.options.array is None:
             del cluster.unsettled[job.id]
-        asked = job.options.kill_on_invalid_dependency
-        if (kill if asked is None else asked) and depends_in_vain(job, cluster):
+        if is_given_up(job, cluster):
             yield job
 
 
-def depends_in_vain(job: Job, cluster: Cluster) -> bool:
-    """Whether what a job depends on cannot be any more. Of a job on hold Slurm finds that out as it purges jobs."""
+def is_given_up(job: Job, cluster: Cluster) -> bool:
+    """Whether what a job depends on cannot be any more, and it ends then.
+
+    Of a job on hold Slurm finds that out as it purges jobs.
+    """
+    asked = job.options.kill_on_invalid_dependency
+    if not (cluster.parameters.kill_invalid_depend if asked is None else asked):
+        return False
     on_hold = bool(job.held_by and job.request.options.dependencies)
     return dependencies_met(job, cluster) is Met.NEVER if on_hold else job.reason == NEVER_SATISFIED
 
@@ -187,7 +191,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.held_by:
         own = reservations.of(job) if job.held_by == BAD_CONSTRAINTS else None
         if own is not None and cluster.now >= own.end:
-            job.held_by = "JobHeldAdmin"  # Of one that was not of its reservation that is forgotten.
+            job.held_by = "JobHeldAdmin"  # It was held for its reservation, which is over.
         return job.held_by
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
         return "Dependency" if met is Met.NOT_YET else NEVER_SATISFIED
@@ -223,7 +227,7 @@ def of_record(job: Job, cluster: Cluster) -> list[Job]:
     array = job.request.array
     if array is None or not job.waits_with_others:
         return [job]
-    return [one for one in cluster.waiting.values() if one.request.array == array and one.waits_with_others]
+    return [one for one in cluster.tasks[array] if one.waits_with_others and one.id in cluster.waiting]
 
 
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:

@@ -1,7 +1,8 @@
 """Jobs that share resources, and which of them stand still meanwhile: Slurm's gang scheduling.
 
 A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts up to n jobs onto a CPU;
-memory and generic resources are not shared. Without ``PreemptMode=GANG`` all of them run. With it a job also gets
+memory and generic resources are not shared. Jobs of two partitions with ``FORCE:1`` share CPUs of common nodes. Without
+``PreemptMode=GANG`` all of them run. With it a job also gets
 CPUs of jobs of lower tiers, and of those that have the same ones some are suspended: jobs of a higher tier cast a
 shadow on the partitions below, under which no job runs; within a partition they take turns, a time slice each, on a
 tick that is common to all. A job that is suspended so keeps all that it has.
@@ -47,9 +48,9 @@ class Rows:
         return shared + (self.gang is not None)
 
     def shares(self, job: Job, partition: Partition) -> bool:
-        """Whether a job may have resources that others have: also in a partition with ``FORCE:1`` those of others.
+        """Whether a job may have resources that others have: with ``FORCE:1``, those of jobs of other partitions.
 
-        But for select/linear, which counts the jobs of all partitions on a node.
+        With select/linear it may not then, which counts the jobs of all partitions on a node.
         """
         if self.gang is not None:
             return True
@@ -57,7 +58,9 @@ class Rows:
             return False
         if has_rows(partition):
             return True
-        return not self._cluster.nodes_for.whole_nodes and bool(self._may_share(job, partition).any())
+        if self._cluster.nodes_for.whole_nodes:
+            return False
+        return self._shares_any(job, partition) or job.wants[partition.name].required is not None
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
@@ -96,9 +99,12 @@ class Rows:
         It has any where jobs may be preempted, as Slurm does not ask for idle nodes then.
         """
         named = job.wants[partition.name].required
-        if _is_shared(job, partition) or self._cluster.parameters.preempt_mode != ("OFF",):
+        if self._shares_any(job, partition):
             return ~self._cluster.no_nodes()
         return self._cluster.no_nodes() if named is None else named
+
+    def _shares_any(self, job: Job, partition: Partition) -> bool:
+        return _is_shared(job, partition) or self._cluster.parameters.preempt_mode != ("OFF",)
 
     def _suspended_for(self, job: Job, partition: Partition) -> list[Job]:
         """Jobs that a job may have suspended by its QOS, first to go first; none if the first is to leave its nodes."""

@@ -562,7 +562,8 @@ def give(code: Code, machine: Ints, found: int, taken: Ints, room: Ints) -> int:
 def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
     """One task for each node that was taken, then onto each in turn as many as a core takes (observation C4).
 
-    Tasks that find no room are put onto the first nodes, on each as many, whose tails they then take, if there are any.
+    Tasks that find no room are put onto the first nodes, as many on each as a core takes; these give the rest of what
+    was picked there, if there is any.
 
     Args:
         code: the request.

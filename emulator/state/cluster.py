@@ -385,7 +385,7 @@ class Cluster:
     def _alone(self) -> Mask:
         """Nodes that jobs have for themselves."""
         nodes = self.no_nodes()
-        for job in self.running.values():
+        for job in (*self.running.values(), *self.suspended.values()):
             if job.run is not None and job.run.allocation.whole:
                 nodes |= job.run.allocation.mask(len(nodes))
         return nodes

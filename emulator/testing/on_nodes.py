@@ -388,6 +388,8 @@ class NodeScene:
         job = self._future[number] = make_job(request_of(spec, number, self.now), self._cluster)
         if self._cluster.accounting is not None:
             self._cluster.accounting.admit(job, 1)
+        else:
+            self._controller.arrivals.admit([job])
         _describe(job, spec)
         return self.job(number)
 

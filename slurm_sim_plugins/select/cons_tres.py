@@ -11,6 +11,7 @@ spare; else from the lowest index up. (Observations C1 to C6.) Below switches
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -205,7 +206,8 @@ def _places(want: Want, machine: Machine, nodes: list[int]) -> int:
 def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[int, int]:
     """CPUs by node: one task for each, then onto each node in turn as many as a core takes (observation C4).
 
-    Tasks that find no room are put onto the first nodes, on each as many, whose tails they then take, if there are any.
+    Tasks that find no room are put onto the first nodes, as many on each as a core takes; these give the rest of what
+    was picked there, if there is any.
     """
     nodes, size, turn = sorted(picked), want.cpus_per_task, 1
     of_core = dict(zip(nodes, np.maximum(core_threads(want, machine)[nodes] // size, 1).tolist(), strict=True))
@@ -420,7 +422,6 @@ class _Picker:
     ) -> None:
         self._want = want
         self._share = share
-        self._free_cpus = np.rint(share * machine.units * machine.threads)
         self._machine = machine
         self._capacity = capacity
         named = 0 if want.required is None else int(np.count_nonzero(want.required))
@@ -555,16 +556,29 @@ class _Picker:
                 group.remove(best)
                 self._take(best)
 
+    @cached_property
+    def _shares(self) -> list[float]:
+        """Which share of each node is free."""
+        found: list[float] = self._share.tolist()
+        return found
+
+    @cached_property
+    def _free_cpus(self) -> list[float]:
+        """CPUs of each node that are free."""
+        found: list[float] = np.rint(self._share * self._machine.units * self._machine.threads).tolist()
+        return found
+
     def _least_loaded(self, group: list[int], last: float) -> tuple[int, int]:
         """The node of which the largest share is free, and the node that was looked at last.
 
         They are looked at in their order, until the one that has the largest share so far has as many free CPUs as the
         ``last`` that was taken.
         """
-        share, cpus = self._share, self._free_cpus
+        share, cpus = self._shares, self._free_cpus
         best = looked_at = group[0]
         for looked_at in group:
-            best = looked_at if share[looked_at] > share[best] else best
+            if share[looked_at] > share[best]:
+                best = looked_at
             if cpus[best] == last:
                 break
         return best, looked_at

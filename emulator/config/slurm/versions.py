@@ -52,7 +52,7 @@ class Rules:
     FIRST_NODE_FOR_ONE: bool = _rule(
         "26.05",
         "a job of -N1 or -n1 gets the first node that has room for it, by weight and then in the order of the file; "
-        "for one of --gpus those of nodes that were looked at before count, too, so that it may get fewer",
+        "GPUs of nodes that were looked at before count for a job of --gpus, which may get fewer",
         "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
         "release notes of 26.05: an optimized single-node path through the scheduling logic",
         *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
@@ -417,8 +417,8 @@ class Rules:
     )
     TRIES_GO_ON: bool = _rule(
         "24.11",
-        "where no slot leaves nodes while a run would go on, backfill tries its job again from the end of the second "
-        "space between slots that begins behind it",
+        "where no slot leaves nodes while a run would go on, backfill tries its job again: from the end of the second "
+        "space between bounds of slots that begins behind the end of that run",
         "it does not try the job again",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("tries_go_on_22", "tries_go_on_24"),
