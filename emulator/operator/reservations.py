@@ -41,6 +41,8 @@ FLAGS = frozenset(
 """Flags of reservations that have an effect."""
 ALL = frozenset({"ALL_NODES", "PART_NODES"})
 """Those that say that a reservation is of all nodes, or of all of a partition: Slurm gives it the first itself."""
+REPLACING = frozenset({"REPLACE", "REPLACE_DOWN"})
+"""Flags of reservations of so many nodes, which Slurm chooses."""
 LISTS = ("Users", "Accounts", "Flags", "Nodes")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
 OF_A_RESERVATION = (
@@ -59,6 +61,7 @@ def create_reservation(words: list[str], controller: Controller) -> None:
     lists = [name for name in ("CoreCnt", "NodeCnt") if "," in fields.get(name.lower(), "")]
     if lists and controller.parameters.rules.CORE_COUNTS_ARE_NO_LISTS:
         raise InputError(f"Using a comma separated array for {lists[0]} is no longer valid")
+    _check_replaced(fields)
     flags |= _of_all(fields)
     chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in words_in(fields.get(name, "")))
     if not (chosen or "nodes" in fields or "ANY_NODES" in flags):
@@ -82,6 +85,16 @@ def create_reservation(words: list[str], controller: Controller) -> None:
     made.purge_after = _purge_after(fields, made.purge_after)
     made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
     controller.passes.reserved(made)
+
+
+def _check_replaced(fields: Fields) -> None:
+    """Refuse one that takes other nodes for those in use, if it names its nodes, or is of all of them, or of cores."""
+    if not REPLACING & {word.upper() for word in words_in(fields.get("flags", ""))}:
+        return
+    if "nodes" in fields:
+        raise InputError("Error creating the reservation: Invalid node name specified")
+    if "corecnt" in fields:
+        raise InputError("Error creating the reservation: CPU count specification invalid")
 
 
 def _of_all(fields: Fields) -> frozenset[str]:

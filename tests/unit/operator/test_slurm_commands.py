@@ -499,13 +499,28 @@ MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 
 
 
 def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    words = f"{MADE},REPLACE_DOWN"
+    words = f"{MADE},REPLACE_DOWN".replace("Nodes=n1", "NodeCnt=1")
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
         "reservation r: REPLACE_DOWN: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
         "MAINT, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
     ]
+
+
+@pytest.mark.parametrize("flag", ["REPLACE", "replace_down"])
+@pytest.mark.parametrize(
+    ("nodes", "error"),
+    [
+        ("Nodes=n1", "Invalid node name specified"),
+        ("Nodes=ALL", "Invalid node name specified"),
+        ("CoreCnt=1", "CPU count specification invalid"),
+    ],
+)
+def test_a_reservation_that_replaces_nodes_names_none(flag: str, nodes: str, error: str) -> None:
+    found = run([], [(1.0, f"{MADE},{flag}".replace("Nodes=n1", nodes))], until=2)
+    assert [error in words for _, words in found.refused] == [True]
+    assert not found.reservations.by_name
 
 
 def test_an_update_of_a_job_works_out_its_priority_once(monkeypatch: pytest.MonkeyPatch) -> None:
