@@ -15,6 +15,7 @@ from emulator.config.slurm.partitions import updated
 from emulator.operator.update import Fields
 from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty, least_nodes
 from emulator.scheduling.requests import tres_totals, unasked_memory
+from emulator.state.machine import share_cores
 from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.errors import InputError
 
@@ -137,6 +138,10 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
     changed = _with_partition(conf, name, stated)
+    if share_cores(changed.partitions) and not share_cores(conf.partitions):
+        raise InputError(
+            f"Nodes: jobs of partition {name} would share cores with those of another one with FORCE from now on"
+        )
     for job in controller.cluster.pending() if "MinNodes" in stated else ():
         job.least_nodes = least_nodes(job)
     _reconfigure(changed, controller)

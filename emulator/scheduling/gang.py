@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from itertools import combinations
 from typing import NamedTuple
 
 from emulator.scheduling.preempt import candidates, overlaps, preempt_mode, takes_part
 from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.machine import has_rows
+from emulator.state.machine import has_rows, share_cores
 from emulator.state.partition import Partition
 from emulator.state.run import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
@@ -37,7 +36,7 @@ class Rows:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         gang = "GANG" in cluster.parameters.preempt_mode and not cluster.free.shared
-        shares = gang or any(map(has_rows, cluster.partitions.values())) or _forced_on_common_nodes(cluster)
+        shares = gang or share_cores(cluster.conf.partitions)
         self._more = gang and getattr(cluster.policies.preempt, "takes_turns", False)
         self._shared = SharedRows(cluster, self._more) if shares and not cluster.free.shared else None
         self.gang = Gang(cluster, self._shared) if gang and self._shared is not None else None
@@ -180,13 +179,6 @@ class Rows:
 def _is_shared(job: Job, partition: Partition) -> bool:
     """Whether a job shares what it has: with ``FORCE:1`` one that wants its nodes alone does not."""
     return takes_part(job, partition) and (has_rows(partition) or not job.options.exclusive)
-
-
-def _forced_on_common_nodes(cluster: Cluster) -> bool:
-    """Whether jobs of one partition have to share with those of another, though not among themselves."""
-    forced = [one for one in cluster.partitions.values() if one.oversubscribe == "FORCE"]
-    several = any(bool((one.nodes & other.nodes).any()) for one, other in combinations(forced, 2))
-    return several and not cluster.nodes_for.whole_nodes
 
 
 class Change(NamedTuple):

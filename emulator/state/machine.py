@@ -115,7 +115,7 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
         return None
     if any(_threads(node, False) < node.threads_per_core for node in conf.nodes):
         return None
-    if parameters.text("SelectType").lower() == "select/linear" or _share_cores(conf.partitions):
+    if parameters.text("SelectType").lower() == "select/linear" or share_cores(conf.partitions):
         return None
     if any(word.upper() == "GANG" for word in parameters.words("PreemptMode")):
         return None
@@ -123,7 +123,7 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
     return sockets if (sockets.cores > 1).any() else None
 
 
-def _share_cores(partitions: Sequence[Partition]) -> bool:
+def share_cores(partitions: Sequence[Partition]) -> bool:
     """Whether several jobs may have the same cores: of one partition, or of two in which jobs have to share."""
     forced = [set(one.nodes) for one in partitions if one.oversubscribe == "FORCE"]
     return any(map(has_rows, partitions)) or any(one & other for one, other in combinations(forced, 2))

@@ -42,7 +42,7 @@ class Linear(ConsTres):
 def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
     """As few as suffice of the nodes that are not in use: they are halved until these are known."""
     want, free = view.want, view.free
-    one_by_one = _one_by_one(machine)
+    one_by_one = _one_by_one(machine, machine.weight.tobytes())
     if any(choice.counts for choice in want.choices):
         return best_fit(want, one_by_one, free, view.usable)
     nodes = np.flatnonzero(view.usable & (free.units > 0))
@@ -86,8 +86,11 @@ def _even(machine: Machine) -> Machine:
 
 
 @lru_cache(maxsize=8)
-def _one_by_one(machine: Machine) -> Machine:
-    """The same machine, on which each node has a weight of its own: by its weight and then in the order of the file."""
+def _one_by_one(machine: Machine, weights: bytes) -> Machine:
+    """The same machine, on which each node has a weight of its own: by its weight and then in the order of the file.
+
+    Operators change weights in place, so that it is known by these as well.
+    """
     return replace(machine, weight=np.argsort(np.argsort(machine.weight, kind="stable")))
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
-from emulator.scheduling.window_rows import DELAY, STARTS
+from emulator.scheduling.window_rows import COUNT, DELAY, RESERVED, STARTS, USED
 from slurm_sim_plugins.nodes import FAR, Machine
 from slurm_sim_plugins.priority.price_rows import NUMBER, TOTAL
-from tests.builders.kernels import NEEDS_KERNELS, forms
+from tests.builders.kernels import NEEDS_KERNELS, forms, plain
 from tests.builders.random_trees import random_tree
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
@@ -261,6 +261,31 @@ def test_the_same_holes_are_found(seed: int) -> None:
         if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place
             break
         goes_on = True
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_quick_looks_say_nothing_that_full_ones_do_not(seed: int) -> None:
+    scene, draws = Scene(*map(plain, (WINDOWS, OUTLOOK, SELECT)), seed), np.random.default_rng(seed)
+    form, request, slots, work = scene.form, scene.request, scene.slots, scene.work
+    with np.errstate(over="ignore"):
+        scene.search(False, 8)
+    for _ in range(4):
+        if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] == len(slots.members):
+            break  # there is no more room
+        begin = float(draws.integers(0, 3000))
+        form.keep(begin, begin + small(draws, 60, 600), draws.integers(0, len(slots.until), 1), 1, slots)
+    begin = float(draws.integers(0, 3000))
+    if not form._reserved(request, slots, begin):
+        for slot in range(slots.sizes[RESERVED], slots.sizes[COUNT]):
+            for_good = form._leaves_for_good(request, slots, slot)
+            assert not for_good or form._leaves_any(request, slots, slot, begin, work)
+    work.kept[:] = draws.integers(0, 2, len(work.kept))
+    outlook = request.outlook
+    runs, seen = range(len(outlook.runs.ends)), outlook.seen
+    quick = [bool(form._counts(request, work, run)) for run in runs]
+    outlook.seen = 0
+    assert quick == [bool(form._counts(request, work, run)) for run in runs], seen
 
 
 @settings(max_examples=200, deadline=None)

@@ -141,6 +141,49 @@ def test_a_job_that_no_nodes_satisfy_keeps_others_from_none_until_there_are_some
     assert where(waits) == [0]
 
 
+def test_partitions_that_would_come_to_share_cores_are_refused() -> None:
+    """Which jobs may share is worked out once, of all partitions."""
+    forced = CONF.replace("MaxTime=60", "MaxTime=60 OverSubscribe=FORCE:1")
+    words = "PartitionName=q Nodes=n[2-4]", "PartitionName=q Nodes=n4"
+    actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in enumerate(words, 1)]
+    controller = Controller(parse_slurm_conf(forced), [], actions)
+    controller.run(5)
+    assert [text for _, text in controller.refused] == [
+        "Nodes: jobs of partition q would share cores with those of another one with FORCE from now on"
+    ]
+    assert controller.cluster.partitions["q"].nodes.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11"])
+def test_whole_nodes_go_by_the_weights_that_they_have_now(version: str) -> None:
+    """The first job is over when the second one comes, which would have its node but for the new weight."""
+    conf = CONF.replace("cons_tres", "linear").replace("SelectTypeParameters=CR_Core", "")
+    requests = [
+        JobRequest(number, 50.0 * number, 5.0, parse_sbatch(["-N1", "-t5", "-pq", "-C[new*1]"])) for number in (1, 2)
+    ]
+    actions = [(80.0, partial(scontrol, "scontrol update NodeName=n3 Weight=9"))]
+    controller = Controller(parse_slurm_conf(conf), requests, actions, slurm_version=version)
+    controller.run(1000)
+    assert not controller.refused
+    assert [where(controller.cluster.jobs[number]) for number in (1, 2)] == [[2], [3]]
+
+
+def test_a_job_that_is_changed_so_that_it_fits_is_held_no_more() -> None:
+    """It was taken in although it fits nowhere, as a node that it names was down; then it waits for one in use."""
+    requests = [JobRequest(1, 0.0, 200.0, parse_sbatch(["-N1", "--exclusive", "-pq", "-wn4", "-t9"]))]
+    requests += [JobRequest(each, 20.0, 10.0, parse_sbatch(["-N1", "-n4", "-pq", "-wn3", "-t9"])) for each in (2, 3)]
+    commands = [
+        (10.0, "NodeName=n3 State=DOWN"),
+        (40.0, "JobId=2 NumCPUs=1 ReqNodeList=n4"),
+        (60.0, "NodeName=n3 State=RESUME"),
+    ]
+    actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in commands]
+    controller = Controller(parse_slurm_conf(CONF), requests, actions, slurm_version="22.05")
+    controller.run(150)
+    changed, other = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    assert (changed.held_by, other.held_by, controller.refused) == ("", "BadConstraints", [])
+
+
 def test_a_partition_has_a_quality_of_service_that_there_is(caplog: pytest.LogCaptureFixture) -> None:
     accounts = parse_accounts("add cluster c\nadd account a\nadd user ada account=a\nadd qos some\n")
     words = "PartitionName=p QOS=None", "PartitionName=p QOS=some", "PartitionName=p QOS="
