@@ -138,7 +138,8 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
     changed = _with_partition(conf, name, stated)
-    if share_cores(changed.partitions) and not share_cores(conf.partitions):
+    shares = share_cores(changed.partitions) and not share_cores(conf.partitions)
+    if shares and not controller.cluster.nodes_for.whole_nodes:
         raise InputError(
             f"Nodes: jobs of partition {name} would share cores with those of another one with FORCE from now on"
         )
