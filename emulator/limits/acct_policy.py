@@ -372,8 +372,9 @@ def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, sa
         usage: past usage.
         safe: whether it must be able to run as long as it may within the minutes that are left.
     """
-    minutes = [amount * limit / MINUTE * account.factor for amount in amounts]
-    planned = [amount * limit / MINUTE * account.safe_factor for amount in amounts] if safe else None
+    # What runs counts with the usage factor; what would run only with UsageFactorSafe.
+    minutes = [amount * limit / MINUTE * account.safe_factor for amount in amounts]
+    planned = minutes if safe else None
     for quality, bounds in account.own:
         found = _of_quality(account, quality, bounds, amounts, minutes, usage, planned)
         if found:
