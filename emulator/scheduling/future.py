@@ -70,7 +70,11 @@ class Future:
         self._one_by_one = cluster.nodes_for.whole_nodes
         self._gone = gone = {job.id for job in preemptable}
         spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
-        ends = releases(cluster, gone)
+        # What runs that have ended had is free at once, although no job starts on their nodes before these are clear.
+        self.dead = [job for job in cluster.running.values() if job.is_cleared] if gone else []
+        self._base = cluster.free_without(self.dead) if self.dead else cluster.free
+        self._dead = {job.id for job in self.dead}
+        ends = releases(cluster, {*gone, *self._dead})
         self._ends, self._ids = [one.end for one in ends], [one.id for one in ends]
         self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
         self._spare = Releases(spare)
@@ -78,6 +82,10 @@ class Future:
         self._after: dict[tuple[int, int], Free] = {}
         self._known: list[tuple[float, Free]] = []
         self._rest = self._windows()
+
+    def clearing(self, allocation: Allocation) -> bool:
+        """Whether any of the nodes of an allocation are still being cleared of a run that has ended."""
+        return any(node in other.run.allocation.nodes for other in self.dead if other.run for node in allocation.nodes)
 
     @property
     def ends(self) -> Sequence[float]:
@@ -105,7 +113,7 @@ class Future:
     def _windows(self) -> Iterator[tuple[float, Free]]:
         """(time, what is free then) now, without runs that may be preempted, and window by window as runs end."""
         count, index = len(self._ends), 0
-        base, now = self._cluster.free, self._cluster.now
+        base, now = self._base, self._cluster.now
         yield now, base
         if self._spare.count:
             yield now, self._free_after(0, self._spare.count)
@@ -150,10 +158,10 @@ class Future:
         """What is free after so many runs, and so many of those that are no obstacle."""
         known = self._after.get((many, spare))
         if known is None:
-            base = self._spare.added(self._cluster.free, spare)
+            base = self._spare.added(self._base, spare)
             known = self._after[many, spare] = self._released.added(base, many)
             if self._units is not None and known is not self._cluster.free:
-                known.units[:] = self._units({*self._ids[:many], *(self._gone if spare else ())})
+                known.units[:] = self._units({*self._dead, *self._ids[:many], *(self._gone if spare else ())})
         return known
 
     def last_end(self, allocation: Allocation, until: float) -> float:

@@ -653,7 +653,7 @@ class Windows(WindowPlan):
             if index == 1 and preempting:
                 # It is planned on nodes that all of them left; which of them leave is another question.
                 leaving = movable(job, partition, cluster, planned=True)
-                left = cluster.free_without(leaving)
+                left = cluster.free_without([*leaving, *self._future(job, partition).dead])
                 self._controls.rows.count(left, leaving)
                 now = cluster.choose(want, left, usable) if leaving else None
                 if now is not None:
@@ -667,10 +667,27 @@ class Windows(WindowPlan):
                 want = cluster.with_cores(want, job, begin, time)
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
-                if self._own_ends and time > begin:
-                    time = max(begin, self._future(job, partition).last_end(found, time))
-                return time, found
+                return self._start(job, partition, found, begin, time, now=preempting and not index), found
         return None
+
+    def _start(
+        self, job: Job, partition: Partition, found: Allocation, begin: float, time: float, *, now: bool
+    ) -> float:
+        """When a job starts that fits at a time: not before its nodes are clear, nor, in 24.11, before they are there.
+
+        Args:
+            job: the job.
+            partition: where.
+            found: its nodes.
+            begin: from when on it is tried.
+            time: when it fits.
+            now: whether that is now, and it might preempt others otherwise.
+        """
+        if now and self._future(job, partition).clearing(found):
+            return begin + 1
+        if not self._own_ends or time <= begin:
+            return time
+        return max(begin, self._future(job, partition).last_end(found, time))
 
     def _over_suspended(
         self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask

@@ -261,6 +261,11 @@ class Job:
         return self.state is State.COMPLETING and self.run is not None and self.run.end is None
 
     @property
+    def is_cleared(self) -> bool:
+        """Whether it has ended, and its nodes are being cleared of it."""
+        return self.state is State.COMPLETING and self.run is not None and self.run.end is not None
+
+    @property
     def over(self) -> bool:
         """Whether it has left for good."""
         return self.state not in (State.PENDING, State.RUNNING, State.SUSPENDED, State.COMPLETING)
