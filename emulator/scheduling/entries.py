@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from emulator.config.slurm.versions import Rules
 from emulator.scheduling.dependency import Met, dependencies_met
 from emulator.scheduling.job_mgr import REFUSALS, partition_reason
-from emulator.scheduling.reasons import reason_of_nodes
+from emulator.scheduling.reasons import fits_alone, reason_of_nodes
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
 from emulator.state.machine import has_rows
@@ -96,7 +97,7 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     refresh(job, cluster, reservations, enters=True)
     if job.reason == "None" and job.options.array is not None:
         return "None"  # Whether a task could start is not asked (recorded).
-    if job.reason in ("None", "BeginTime", "Dependency") and _lacks_idle_nodes(job, cluster):
+    if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
         return RESOURCES
     if job.reason != "None":
         # Which bound it is, only a pass says.
@@ -120,14 +121,28 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
         return False
     if not (rules.LACKING_LICENSES_ARE_RANKED or cluster.licenses_free(job)):
         return False
-    everywhere = not rules.PRIORITY_WHERE_NODES_OVERLAP
-    for other in cluster.waiting.values():
-        ahead = other.priority > job.priority and other.eligible is not None
-        ahead = ahead and not other.reason.startswith(NOT_AHEAD)
-        ahead = ahead and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
-        if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
-            return True
-    return False
+    return any(
+        other.eligible is not None
+        and not other.reason.startswith(NOT_AHEAD)
+        and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
+        and _goes_before(other, job, rules)
+        for other in cluster.waiting.values()
+    )
+
+
+def _goes_before(other: Job, job: Job, rules: Rules) -> bool:
+    """Whether a waiting job goes before a new one: by the tiers of their partitions, then by their numbers.
+
+    From 24.11 on the highest tier of the one and the lowest of the other count, and of equal numbers the older one goes
+    before; where their partitions have no node in common, neither does.
+    """
+    if not rules.PRIORITY_WHERE_NODES_OVERLAP:
+        return other.priority > job.priority
+    if (other.options.reservation or "") != (job.options.reservation or ""):
+        return False
+    highest, lowest = max(each.tier for each in other.partitions), min(each.tier for each in job.partitions)
+    before = highest > lowest or (highest == lowest and other.priority >= job.priority)
+    return before and any(_share_nodes(one, each) for one in other.partitions for each in job.partitions)
 
 
 def waited(job: Job, cluster: Cluster) -> float:
@@ -146,19 +161,23 @@ def _limit(job: Job, cluster: Cluster) -> str:
     return limited
 
 
-def _lacks_idle_nodes(job: Job, cluster: Cluster) -> bool:
-    """Whether a job for whole nodes finds too few that are idle: Slurm looks for these before all else (recorded).
+def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
+    """Whether too few nodes are open to a job: Slurm looks for these before all else (recorded).
 
-    So it does for a job whose user has nodes alone: nodes on which no other user has jobs suffice for it.
+    Those are idle for a job that wants whole nodes; for one whose user has nodes alone, those without jobs of other
+    users; for any other, where nothing may be preempted, those that no job has for itself.
     """
     first = job.partitions[0]
     want = job.wants[first.name]
     if of_one_user(job, first):
         return int(np.count_nonzero(cluster.usable(job, first))) < want.min_nodes
-    if not want.whole or has_rows(first):
+    if want.whole and not has_rows(first):
+        idle = first.nodes & cluster.machine.up & (cluster.free.jobs == 0)
+        return int(np.count_nonzero(idle)) < want.min_nodes or int(cluster.machine.cpus[idle].sum()) < want.cpus
+    if want.whole or cluster.parameters.preempt_mode != ("OFF",):
         return False
-    idle = first.nodes & cluster.machine.up & (cluster.free.jobs == 0)
-    return int(np.count_nonzero(idle)) < want.min_nodes or int(cluster.machine.cpus[idle].sum()) < want.cpus
+    unshared = first.nodes & cluster.unshared()
+    return bool(unshared.any()) and not fits_alone(job, first, cluster, first.nodes & cluster.machine.up & ~unshared)
 
 
 NOT_AHEAD = (

@@ -126,6 +126,7 @@ class Cluster:
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
         self._one_users: set[int] = set()
+        self._alone_on = np.zeros(len(self.machine), dtype=np.int64)
         self.planned: Slots | None = None
         self.plans_are_seen = True
         self.cores_are_reserved = False
@@ -445,6 +446,8 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
+        if allocation.whole:
+            self._alone_on[allocation.where] += 1
         if job.options.exclusive_to == "user":
             self._one_users.add(job.id)
         for watcher in self.run_watchers:
@@ -455,6 +458,8 @@ class Cluster:
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
+        if allocation.whole:
+            self._alone_on[allocation.where] -= 1
         self._one_users.discard(job.id)
         for watcher in self.run_watchers:
             watcher.remove(job)
@@ -548,6 +553,10 @@ class Cluster:
             assert job.run is not None
             free.release(job.run.at_base)
         return free
+
+    def unshared(self) -> Mask:
+        """Nodes that jobs have for themselves which are on the machine now."""
+        return self._alone_on > 0
 
     def no_nodes(self) -> Mask:
         """A mask of no nodes."""

@@ -232,7 +232,7 @@ def test_a_job_that_its_partition_bars_waits_though_its_reservation_is_too_small
         (("-N2", "--exclusive", "-pq", "--begin=now+60"), "Resources"),
         (("-N2", "-pq", "-dafterok:1"), "Dependency"),
         (("-N2", "-pq", "--begin=now+60"), "BeginTime"),
-        (("-N2", "-pq"), "None"),
+        (("-N2", "-pq"), "Priority"),
     ],
 )
 def test_a_job_for_whole_nodes_waits_for_resources_as_soon_as_too_few_are_idle(words: tuple[str, ...], reason: str):
