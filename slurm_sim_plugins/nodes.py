@@ -360,6 +360,8 @@ class Want:
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
+        late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
+            best is chosen.
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
             and more of these are given than have been counted; as it is planned that does not matter.
         never: why it can never start in the partition, or empty.
@@ -428,6 +430,7 @@ class Want:
     counts_planned: bool = False
     placed: int = 0
     tasks_of_gpus: int = 0
+    late_gres: bool = False
     of_rounds: bool = False
     never: str = ""
 

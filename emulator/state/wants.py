@@ -143,6 +143,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         gres=_counts(options.gres),
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
+        late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
         cpus_per_gpu=asked.demand.cpus_per_gpu,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,

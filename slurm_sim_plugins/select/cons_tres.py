@@ -122,7 +122,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable, choice):
         return None
-    picked = _pick(want, machine, free, capacity, choice)
+    sizes = _capacity(replace(want, gres_per_task=()), machine, free, usable) if want.late_gres else None
+    picked = _pick(want, machine, free, capacity, choice, sizes)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
     if want.by_looks and (
@@ -172,17 +173,20 @@ def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
     return np.sum(counts, axis=0) if counts else None
 
 
-def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choice) -> dict[int, int] | None:
+def _pick(
+    want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choice, sizes: Ints | None = None
+) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     But none that are named, and no more than leave as many as the job must have: of equal ones the last stay.
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
-    the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too.
+    the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too. ``sizes``: the CPUs with which
+    nodes count as the one that fits best is chosen, where they are not those of ``capacity``.
     """
     gres, share = _counted_gres(want, machine, free), free.units / machine.units
     if gres is not None and want.cpus_per_gpu:
         gres = np.minimum(gres, capacity // want.cpus_per_gpu)
-    picked = _Picker(want, machine, capacity, choice, gres, share).pick()
+    picked = _Picker(want, machine, capacity, choice, gres, share, sizes).pick()
     if picked is not None or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
@@ -193,7 +197,7 @@ def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choi
         least = np.flatnonzero((capacity == level) & ~named)[:more]
         capacity, more = capacity.copy(), more - len(least)
         capacity[least] = 0
-        picked = _Picker(want, machine, capacity, choice, gres, share).pick()
+        picked = _Picker(want, machine, capacity, choice, gres, share, sizes).pick()
     return picked
 
 
@@ -418,9 +422,17 @@ class _Picker:
     """Picks nodes."""
 
     def __init__(
-        self, want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None, share: Floats
+        self,
+        want: Want,
+        machine: Machine,
+        capacity: Ints,
+        choice: Choice,
+        gres: Ints | None,
+        share: Floats,
+        sizes: Ints | None = None,
     ) -> None:
         self._want = want
+        self._sizes = sizes
         self._share = share
         self._machine = machine
         self._capacity = capacity
@@ -752,7 +764,8 @@ class _Picker:
         elif self._target - len(self._taken) <= 1:
             enough = members[self._enough(left)[members]].tolist()
             if enough and self._missing > 0:
-                self._take(min(enough, key=lambda node: (int(left[node]), node)))
+                sizes = left if self._sizes is None else self._sizes
+                self._take(min(enough, key=lambda node: (int(sizes[node]), node)))
                 return
         for node in nodes:
             if self._done() or self._full():

@@ -189,6 +189,14 @@ class Rules:
         "not named in the release notes; 23 questions to each of three versions show it",
         *("tasks_of_gpus-22.05", "tasks_of_gpus-24.11", "tasks_of_gpus-26.05"),
     )
+    GPUS_OF_TASKS_BOUND_LATE: bool = _rule(
+        "24.11",
+        "GPUs of tasks (--gpus-per-task) do not bound with how many CPUs a node counts as the one that fits best is "
+        "chosen",
+        "it counts with the CPUs of as many tasks as it has GPUs for, so that the one with the fewest GPUs fits best",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("gpus_of_tasks_22", "gpus_of_tasks_24", "gpus_of_tasks_26"),
+    )
     GPUS_COUNT_CPUS: bool = _rule(
         "24.11",
         "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits",
@@ -523,8 +531,9 @@ class Rules:
     )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
-        "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",
-        "it does so if any job before it waits",
+        "a new job shows the reason Priority only if a job before it, by the tiers of their partitions, their numbers "
+        "and their age, waits for some of the nodes of its partitions",
+        "it does so if any job with a higher number waits",
         "24.11.0: alter scheduling of jobs at submission time",
         *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
     )
