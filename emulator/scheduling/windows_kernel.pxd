@@ -5,7 +5,7 @@ cimport libc.math as np
 from emulator.scheduling.outlook_kernel cimport Machine, Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
-cdef double FIRST_WINDOW, inf
+cdef double FIRST_WINDOW, SECOND, WITHIN, inf
 cdef long long FIRST, MANY, NODE
 cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, RESERVED, STARTS, USED
 

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from emulator.scheduling.future import FIRST_WINDOW
+from emulator.scheduling.future import FIRST_WINDOW, SECOND, WITHIN
 from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
@@ -653,9 +653,9 @@ def _window_end(first: float, end: float) -> float:
     if aligned <= first:
         # Else the quotient was rounded up to the next whole number.
         aligned += FIRST_WINDOW
-    while end > aligned + window:
+    while end >= aligned + window + SECOND:
         window *= 2
-    return aligned + window
+    return aligned + window + WITHIN
 
 
 def _fit(request: Request, work: Work) -> int:
