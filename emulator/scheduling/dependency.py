@@ -89,7 +89,7 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
         others = _partner(others, job)
     if not others:
         return Met.YES  # A job that is not known any more counts as done.
-    found = [_one(dependency, other, cluster.now) for other in others]
+    found = [_one(dependency, other, cluster) for other in others]
     if Met.NOT_YET in found:
         return Met.NOT_YET
     if dependency.kind == "afternotok":
@@ -97,20 +97,27 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     return Met.NEVER if Met.NEVER in found else Met.YES
 
 
-def _one(dependency: Dependency, other: Job, now: float) -> Met:
+def _one(dependency: Dependency, other: Job, cluster: Cluster) -> Met:
     if dependency.kind == "after":
         # One that was requeued counts from its next start.
         started = other.runs[-1].start if other.runs and other.state is not State.PENDING else None
         if other.state is State.CANCELLED and started is None:
             return Met.YES
-        return Met.YES if started is not None and now >= started + dependency.delay else Met.NOT_YET
+        return Met.YES if started is not None and cluster.now >= started + dependency.delay else Met.NOT_YET
     if not other.over:
-        return Met.NOT_YET
+        failed = dependency.kind == "afternotok" and _is_held_by_code(other, cluster)
+        return Met.YES if failed else Met.NOT_YET
     done = other.state is State.COMPLETED
     if dependency.kind in ("afterany", "afterburstbuffer"):
         return Met.YES
     wanted = done if dependency.kind in ("afterok", "aftercorr") else not done
     return Met.YES if wanted else Met.NEVER
+
+
+def _is_held_by_code(job: Job, cluster: Cluster) -> bool:
+    """Whether a job is held for what its work ended with (``RequeueExitHold``): so it has failed (recorded)."""
+    by_code = job.request.exit_code in cluster.parameters.requeue_exit_hold
+    return by_code and job.held_by == "JobHeldUser" and bool(job.runs) and job.runs[-1].outcome is State.FAILED
 
 
 def _jobs_of(dependency: Dependency, cluster: Cluster) -> list[Job]:
