@@ -228,6 +228,7 @@ class Windows(WindowPlan):
         start, place = hole.start, hole.place
         job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
         grain, end = self._habits.resolution, self._step(start + limit)
+        self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if start <= self._cluster.now and job.request.het_job_id is None:
             if job.made_way == self._cluster.now:
                 self._making_way.add(job.id)
@@ -235,7 +236,6 @@ class Windows(WindowPlan):
             return
         begin = math.floor(start / grain) * grain
         self.slots.add(begin, max(end, begin + grain), nodes)
-        self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if self._habits.licenses and job.options.licenses:
             self._licenses_planned().keep(job, begin, max(end, begin + grain))
             self._licensed.append((job, begin, max(end, begin + grain)))
