@@ -224,6 +224,7 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
             try:
                 for key, value in with_tasks(job.options, left).items():
                     _update_job(job, key, value, controller)
+                _ask_again(job)
             finally:
                 _work_out_again(job, controller)
 
@@ -231,6 +232,12 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
         to_all(list(sharing(found)), update)
     else:
         to_all([[job] for job in found], update)
+
+
+def _ask_again(job: Job) -> None:
+    """A job that was updated shows no reason until the next pass, unless it is on hold or its partition bars it."""
+    if job.state is State.PENDING and not job.on_hold and not job.reason.startswith(("Partition", "Reservation")):
+        job.reason = "None"
 
 
 def _left(shared: list[Job], fields: Fields, controller: Controller) -> Fields:

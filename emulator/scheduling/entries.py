@@ -95,10 +95,10 @@ def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations, enters=True)
-    if job.reason == "None" and job.options.array is not None:
-        return "None"  # Whether a task could start is not asked (recorded).
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
         return RESOURCES
+    if job.reason == "None" and job.options.array is not None:
+        return "None"  # Whether a task stands behind others is not asked (recorded).
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason

@@ -291,3 +291,22 @@ def test_a_job_is_planned_on_nodes_that_are_free_first(node: str, begins: bool) 
     controller = Controller(conf, jobs, slurm_version="22.05")
     controller.run(100.0)
     assert bool(controller.cluster.jobs[4].runs) == begins
+
+
+def test_an_updated_job_shows_no_reason_until_the_next_pass() -> None:
+    """Recorded on 26.05; the sources of 22.05 and 24.11 say the same."""
+    jobs = [job(1, "-N4", "--exclusive", "-pq"), job(2, "-n1", "-pq", at=4)]
+    actions = [(10.0, partial(scontrol, "update JobId=2 Nice=10"))]
+    controller = Controller(parse_slurm_conf(CONF), jobs, actions=actions)
+    controller.run(9.9)
+    before = controller.cluster.jobs[2].reason
+    controller.run(10.05)
+    assert (before, controller.cluster.jobs[2].reason) == ("Resources", "None")
+
+
+def test_an_array_waits_for_resources_as_soon_as_others_have_the_nodes_for_themselves() -> None:
+    """Recorded on 26.05: that is asked of an array, too, unlike what stands before it."""
+    jobs = [job(1, "-N4", "--exclusive", "-pq"), job(2, "-n1", "-pq", "--array=1-2", at=4)]
+    controller = Controller(parse_slurm_conf(CONF), jobs)
+    controller.run(4.1)
+    assert controller.cluster.jobs[2].reason == "Resources"
