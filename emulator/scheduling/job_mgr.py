@@ -537,7 +537,8 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     reasons = [partition_reason(job, partition, least=False) for partition in partitions]
     rules = cluster.parameters.rules
     for index, partition in enumerate(partitions):
-        if reasons[index] is None and _too_few_stated(job, partition, rules):
+        # The number of nodes is looked at before the limit.
+        if reasons[index] in (None, PARTITION_TIME) and _too_few_stated(job, partition, rules):
             reasons[index] = PARTITION_NODES
     exceeded = [reason for reason in reasons if reason in REFUSALS]
     if not exceeded or (enforce == "ANY" and len(exceeded) < len(reasons)):
