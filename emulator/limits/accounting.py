@@ -32,6 +32,7 @@ from slurm_sim_plugins.nodes import Allocation, Mask
 from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
 from slurm_sim_plugins.priority.fair_tree import FairTree
 
+PARTITION_CONFIG = "PartitionConfig"
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 log = logging.getLogger(__name__)
 NO_QOS = "Invalid qos specification"
@@ -301,7 +302,8 @@ class Accounting:
         """In which words a partition refuses a job, and those with which it waits; None if it takes it."""
         accounts, denied_accounts, qualities, denied = self._allowed[partition.name]
         if not _admits(account.account, accounts, denied_accounts):
-            return NO_ACCOUNT, _not_permitted("account", partition.name, account.account, accounts, denied_accounts)
+            words = _not_permitted("account", partition.name, account.account, accounts, denied_accounts)
+            return NO_ACCOUNT, PARTITION_CONFIG if self._cluster.parameters.rules.ACCOUNTS_SHOW_THE_CODE else words
         qos = account.quality.qos.name if account.quality is not None else ""
         if _admits(qos, qualities, denied):
             return None

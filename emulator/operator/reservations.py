@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulator.config.slurm.duration import limit_seconds
+from emulator.config.slurm.duration import limit_seconds, seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator.fields import RESERVATION_FIELDS, in_full
 from emulator.operator.update import Fields
@@ -229,10 +229,10 @@ def _flags(fields: Fields, key: str = "flags") -> frozenset[str]:
 
 
 def _purge_after(fields: Fields, otherwise: float) -> float:
-    """Seconds that PURGE_COMP names, as a limit: minutes, where nothing else is said."""
+    """Seconds that PURGE_COMP names: minutes, where nothing else is said; they are not rounded up (recorded)."""
     words = [word for key in ("flags", "flags+") for word in words_in(fields.get(key, ""))]
     stated = [word.partition("=")[2] for word in words if word.upper().startswith("PURGE_COMP=")]
-    return limit_seconds(stated[-1]) if stated else otherwise
+    return seconds(stated[-1]) if stated else otherwise
 
 
 def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -332,14 +332,34 @@ class Reservations:
 
         With IGNORE_JOBS those of jobs are added where these do not suffice, job by job as they were submitted.
         """
-        usable = usable & ~self._others_of(made)
-        free = usable & ~self._busy_from(made.start)
-        for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
-            if np.count_nonzero(free) >= count:
-                break
-            if job.run is not None and job.id in self._cluster.running:
-                free |= usable & job.run.allocation.mask(len(usable))
-        return self._chosen(count, free, made.partition)
+        # Nodes that no reservation has go before those of others that may be overlapped.
+        refused = InputError("Requested nodes are busy")
+        for taken in self._others_in_turn(made):
+            free = usable & ~taken & ~self._busy_from(made.start)
+            for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
+                if np.count_nonzero(free) >= count:
+                    break
+                if job.run is not None and job.id in self._cluster.running:
+                    free |= usable & ~taken & job.run.allocation.mask(len(usable))
+            try:
+                return self._chosen(count, free, made.partition)
+            except InputError as error:
+                refused = error
+        raise refused
+
+    def _others_in_turn(self, made: Reservation) -> Iterator[Mask]:
+        """Whole nodes of others at any time of a reservation: of all, then of those that may not be overlapped.
+
+        22.05 takes no nodes of those for MAINT or OVERLAP, either, unless the reservation says that itself.
+        """
+        strict = self._others_of(made)
+        all_of_them = self._cluster.no_nodes()
+        for other in self.by_name.values():
+            if other.name != made.name and other.cores is None and other.start < made.end and other.end > made.start:
+                all_of_them |= other.nodes
+        yield all_of_them
+        if self._cluster.parameters.rules.MAINT_NODES_ARE_TAKEN or made.flags & OVERLAPPING:
+            yield strict
 
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.

@@ -171,6 +171,17 @@ def _pools(conf: SlurmConf) -> str:
     return "reservations by NodeCnt" if ordered else ""
 
 
+def _counted_nodes(conf: SlurmConf) -> str:
+    return "reservations of a number of nodes, if any are made"
+
+
+def _accounts(conf: SlurmConf) -> str:
+    """Partitions for some accounts; with EnforcePartLimits=ALL they refuse in all versions."""
+    if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES"):
+        return ""
+    return _partitions([one.name for one in conf.partitions if one.allow_accounts is not None or one.deny_accounts])
+
+
 def _max_cpus(conf: SlurmConf) -> str:
     bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
     return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
@@ -481,6 +492,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
+    "MAINT_NODES_ARE_TAKEN": _counted_nodes,
+    "ACCOUNTS_SHOW_THE_CODE": _accounts,
     "BACK_IS_NEWS": _resumed,
     "POWER_RATES_BY_LOOK": _power_rates,
     "POWERED_DOWN_BY_WEIGHT": _powered_down,

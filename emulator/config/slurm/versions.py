@@ -569,6 +569,21 @@ class Rules:
         "not named in the release notes",
         *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
     )
+    MAINT_NODES_ARE_TAKEN: bool = _rule(
+        "24.11",
+        "a new reservation of a number of nodes takes those of others with MAINT or OVERLAP where the rest does not "
+        "suffice",
+        "it takes none of these, unless it says MAINT or OVERLAP itself",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("maint_nodes_22", "maint_nodes_26"),
+    )
+    ACCOUNTS_SHOW_THE_CODE: bool = _rule(
+        "24.11",
+        "a job whose account may not use its partition shows the reason PartitionConfig",
+        "its reason names the accounts that may",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("bounds_of_partitions_22", "accounts_of_partitions_24", "accounts_of_partitions_26"),
+    )
     BACK_IS_NEWS: bool = _rule(
         "24.11",
         "a pass follows when a node that an operator resumes has answered, which it does after the next round",

@@ -173,7 +173,7 @@ def test_partitions_admit_accounts_and_qualities_of_service():
     assert not lenient.rejected
     words = [lenient.cluster.jobs[number].barred for number in (1, 3)]
     assert words == [
-        {"q": "Job's_account_not_permitted_to_use_this_partition_(q_allows_b_not_a)"},
+        {"q": "PartitionConfig"},
         {"r": "Job's_QOS_not_permitted_to_use_this_partition_(r_denies_normal_including_normal)"},
     ]
     made = controller(requests, conf=conf + "EnforcePartLimits=ANY\n")

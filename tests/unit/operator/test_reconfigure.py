@@ -89,7 +89,7 @@ def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
     controller = Controller(parse_slurm_conf(CONF), requests, actions, accounts=accounts)
     controller.run(190)
     waits = controller.cluster.jobs[2]
-    assert "account_not_permitted_to_use_this_partition" in waits.reason
+    assert waits.reason == "PartitionConfig"
     controller.run(400)
     assert waits.runs[0].start == pytest.approx(202, abs=3)
 
