@@ -22,11 +22,6 @@ Windows end so long after the first multiple of it that follows the first end of
 ... as long after it; or each is ``bf_window_linear`` longer than the one before."""
 
 
-SECOND = 1.0
-WITHIN = SECOND - 2.0**-20
-"""Daemons know ends of runs in whole seconds: one that is so much behind the end of a window is in it."""
-
-
 class Release(NamedTuple):
     """What a job gives back when it ends; ``jobs`` is 0 if it is suspended, and does not count on its nodes."""
 
@@ -70,6 +65,7 @@ class Future:
     ) -> None:
         self._cluster = cluster
         self._linear = linear
+        self._within = cluster.rest_of_second
         self._units = units
         # select/linear takes ends one by one (recorded).
         self._one_by_one = cluster.nodes_for.whole_nodes
@@ -180,9 +176,9 @@ class Future:
         if self._one_by_one:
             return end
         aligned, window = (first // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
-        while end >= aligned + window + SECOND:
+        while end > aligned + window + self._within:
             window += self._linear or window
-        return aligned + window + WITHIN
+        return aligned + window + self._within
 
 
 class Releases:

@@ -194,6 +194,7 @@ class CompiledWindows(Windows):
             int(self._plans_are_news),
             self._windows_behind,
             int(self._goes_on),
+            cluster.rest_of_second,
         )
         self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
         self._simple: dict[Kind, bool] = {}

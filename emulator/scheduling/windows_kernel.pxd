@@ -5,7 +5,7 @@ cimport libc.math as np
 from emulator.scheduling.outlook_kernel cimport Machine, Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
-cdef double FIRST_WINDOW, SECOND, WITHIN, inf
+cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
 cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, RESERVED, STARTS, USED
 
@@ -20,6 +20,7 @@ cdef class Terms:
     cdef readonly double now, horizon
     cdef double grain, rounding
     cdef long long own_ends, most_marks, plans_are_news, by_tries, goes_on
+    cdef double within
 
 cdef class Request:
     cdef readonly Code code
@@ -117,7 +118,7 @@ cdef (long long, long long, double) _window(
     usable="const unsigned char[::1]")
 cdef bint _counts(Request request, Work work, long long run) noexcept
 @cython.locals(aligned=double, window=double)
-cdef double _window_end(double first, double end) noexcept
+cdef double _window_end(double first, double end, double within) noexcept
 cdef long long _fit(Request request, Work work) except -1
 cdef bint _delays_matter(Request request, Columns slots) noexcept
 @cython.locals(

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from emulator.scheduling.future import FIRST_WINDOW, SECOND, WITHIN
+from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
@@ -62,6 +62,7 @@ class Terms:
         by_tries: how windows of runs begin: with the first that has nodes that the job could use, of all in 0, of those
             that end behind the time that is tried in 1 and 2; one that ends at that time is there still in 1.
         goes_on: whether it is tried again where slots leave no more nodes.
+        within: seconds behind the end of a window up to which the end of a run is in it.
     """
 
     now: float
@@ -73,6 +74,7 @@ class Terms:
     plans_are_news: int
     by_tries: int
     goes_on: int
+    within: float
 
 
 @dataclass(eq=False)
@@ -617,13 +619,13 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
         later: no run counts that ends later.
     """
     ends, last = request.outlook.runs.ends, -1
-    until = _window_end(ends[run] if first == -inf else first, ends[run])
+    until = _window_end(ends[run] if first == -inf else first, ends[run], request.terms.within)
     while run < len(ends) and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
         if _counts(request, work, run):
             last = run
             if first == -inf:
                 first = ends[run]
-                until = _window_end(first, first)
+                until = _window_end(first, first, request.terms.within)
         run += 1
     return last, run, first
 
@@ -646,16 +648,16 @@ def _counts(request: Request, work: Work, run: int) -> bool:
     return False
 
 
-def _window_end(first: float, end: float) -> float:
+def _window_end(first: float, end: float, within: float) -> float:
     """When the window ends in which a run ends; the first of all ends at ``first``."""
     aligned: float = np.floor(first / FIRST_WINDOW) * FIRST_WINDOW
     window = FIRST_WINDOW
     if aligned <= first:
         # Else the quotient was rounded up to the next whole number.
         aligned += FIRST_WINDOW
-    while end >= aligned + window + SECOND:
+    while end > aligned + window + within:
         window *= 2
-    return aligned + window + WITHIN
+    return aligned + window + within
 
 
 def _fit(request: Request, work: Work) -> int:
@@ -675,7 +677,7 @@ def _fits_before(request: Request, work: Work) -> bool:
     """Whether the job fits on the same nodes once the last window of runs is over that ends before the time tried."""
     ends, runs, upto = request.outlook.runs.ends, work.runs, 0
     while upto < runs:
-        following = ended(request.outlook, _window_end(ends[0], ends[upto]))
+        following = ended(request.outlook, _window_end(ends[0], ends[upto], request.terms.within))
         if ends[following - 1] >= work.tried:
             break
         upto = following

@@ -18,7 +18,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
-from emulator.state.machine import machine_of, takes_jobs, with_sorted_nodes
+from emulator.state.machine import has_rows, machine_of, takes_jobs, with_sorted_nodes
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
@@ -446,7 +446,7 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
-        if allocation.whole:
+        if allocation.whole and self._closes(job):
             self._alone_on[allocation.where] += 1
         if job.options.exclusive_to == "user":
             self._one_users.add(job.id)
@@ -458,7 +458,7 @@ class Cluster:
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
-        if allocation.whole:
+        if allocation.whole and self._closes(job):
             self._alone_on[allocation.where] -= 1
         self._one_users.discard(job.id)
         for watcher in self.run_watchers:
@@ -519,6 +519,11 @@ class Cluster:
         """When the second of the cluster's clock began in which a time is."""
         return self.whole(time) - self._second_phase
 
+    @property
+    def rest_of_second(self) -> float:
+        """Seconds behind a whole number that its second still lasts: daemons know ends of runs in whole seconds."""
+        return 1.0 - self._second_phase - 2.0**-20
+
     def after_second(self, time: float) -> float:
         """When the second of the cluster's clock is over in which a time is; infinite for no time."""
         return time if time == float("inf") else self.second_of(time) + 1.0
@@ -553,6 +558,11 @@ class Cluster:
             assert job.run is not None
             free.release(job.run.at_base)
         return free
+
+    def _closes(self, job: Job) -> bool:
+        """Whether a job that has whole nodes keeps others from them: not where all share (FORCE, two or more)."""
+        partition = self.partitions[job.run.partition] if job.run is not None else None
+        return partition is None or partition.oversubscribe != "FORCE" or not has_rows(partition)
 
     def unshared(self) -> Mask:
         """Nodes that jobs have for themselves which are on the machine now."""
