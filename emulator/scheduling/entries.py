@@ -121,16 +121,18 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
         return False
     if not (rules.LACKING_LICENSES_ARE_RANKED or cluster.licenses_free(job)):
         return False
+    lowest = min(each.tier for each in job.partitions)
+    # The cheapest question comes first: most new jobs are asked about all that wait.
     return any(
         other.eligible is not None
+        and _goes_before(other, job, lowest, rules)
         and not other.reason.startswith(NOT_AHEAD)
         and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
-        and _goes_before(other, job, rules)
         for other in cluster.waiting.values()
     )
 
 
-def _goes_before(other: Job, job: Job, rules: Rules) -> bool:
+def _goes_before(other: Job, job: Job, lowest: int, rules: Rules) -> bool:
     """Whether a waiting job goes before a new one: by the tiers of their partitions, then by their numbers.
 
     From 24.11 on the highest tier of the one and the lowest of the other count, and of equal numbers the older one goes
@@ -138,11 +140,13 @@ def _goes_before(other: Job, job: Job, rules: Rules) -> bool:
     """
     if not rules.PRIORITY_WHERE_NODES_OVERLAP:
         return other.priority > job.priority
+    tiers = [each.tier for each in other.partitions]
+    highest = tiers[0] if len(tiers) == 1 else max(tiers)
+    if highest < lowest or (highest == lowest and other.priority < job.priority):
+        return False
     if (other.options.reservation or "") != (job.options.reservation or ""):
         return False
-    highest, lowest = max(each.tier for each in other.partitions), min(each.tier for each in job.partitions)
-    before = highest > lowest or (highest == lowest and other.priority >= job.priority)
-    return before and any(_share_nodes(one, each) for one in other.partitions for each in job.partitions)
+    return any(_share_nodes(one, each) for one in other.partitions for each in job.partitions)
 
 
 def waited(job: Job, cluster: Cluster) -> float:
@@ -169,6 +173,8 @@ def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
     """
     first = job.partitions[0]
     want = job.wants[first.name]
+    if want.required is not None and (want.required & ~cluster.machine.up).any():
+        return False  # That nodes it names are down or drained is found before.
     if of_one_user(job, first):
         return int(np.count_nonzero(cluster.usable(job, first))) < want.min_nodes
     if want.whole and not has_rows(first):
