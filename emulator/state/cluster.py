@@ -126,7 +126,8 @@ class Cluster:
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
         self._one_users: set[int] = set()
-        self._alone_on = np.zeros(len(self.machine), dtype=np.int64)
+        # What jobs keep others from, by their number: partitions may be updated while they run.
+        self._unshared: dict[int, Allocation] = {}
         self.planned: Slots | None = None
         self.plans_are_seen = True
         self.cores_are_reserved = False
@@ -447,7 +448,7 @@ class Cluster:
         """A job comes to the machine."""
         self.free.take(allocation)
         if allocation.whole and self._closes(job):
-            self._alone_on[allocation.where] += 1
+            self._unshared[job.id] = allocation
         if job.options.exclusive_to == "user":
             self._one_users.add(job.id)
         for watcher in self.run_watchers:
@@ -458,8 +459,7 @@ class Cluster:
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
-        if allocation.whole and self._closes(job):
-            self._alone_on[allocation.where] -= 1
+        self._unshared.pop(job.id, None)
         self._one_users.discard(job.id)
         for watcher in self.run_watchers:
             watcher.remove(job)
@@ -566,7 +566,10 @@ class Cluster:
 
     def unshared(self) -> Mask:
         """Nodes that jobs have for themselves which are on the machine now."""
-        return self._alone_on > 0
+        mask = self.no_nodes()
+        for allocation in self._unshared.values():
+            mask[allocation.where] = True
+        return mask
 
     def no_nodes(self) -> Mask:
         """A mask of no nodes."""
