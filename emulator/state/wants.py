@@ -408,7 +408,9 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
 
 
 def _fills_sockets(options: BatchOptions, parameters: Parameters) -> bool:
-    """Whether its tasks fill a socket before they go to another."""
+    """Whether its tasks fill a socket before they go to another: always where single CPUs are given (recorded)."""
+    if not parameters.whole_cores:
+        return True
     if options.fills_sockets is not None:
         return options.fills_sockets
     return parameters.fill_sockets or (parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None)
