@@ -19,7 +19,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         (
             *("acctg-freq", "bcast", "comment", "container", "container-id", "cpu-freq", "cpu-bind", "delay-boot"),
-            *("environment", "export-file", "gid", "gpu-bind", "gpu-freq", "gres-flags", "mail-type", "mail-user"),
+            *("environment", "export-file", "gid", "gpu-bind", "gpu-freq", "mail-type", "mail-user"),
             *("mem-bind", "network", "oom-kill-step", "open-mode", "power"),
             *("profile", "resv-ports", "signal", "tres-bind", "uid", "umask", "wait-all-nodes", "wckey", "wrap"),
         ),
@@ -52,6 +52,7 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "consolidate-segments": ("", NONE, SEGMENTS),
     "core-spec": ("S", NEEDED, SPECIALIZED),
     "extra": ("", NEEDED, "nodes have no Extra text"),
+    "gres-flags": ("", NEEDED, "a job has cores wherever they are free, whichever devices are near"),
     "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
     "no-kill": ("k", OPTIONAL, "a job ends with the first of its nodes that fails"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),

@@ -172,7 +172,7 @@ _SELECT = (
     Word("LL_SHARED_GRES", HONOURED, "shares of the GPU with the largest part left go first", _FLAG, "NO"),
     Word("MULTIPLE_SHARING_GRES_PJ", HONOURED, "a job may have shares of several GPUs of a node", _FLAG, "NO"),
     Word("ONE_TASK_PER_SHARING_GRES", HONOURED, "then no two of its tasks have shares of the same GPU", _FLAG, "NO"),
-    *ignored("which cores are near to a device does not matter here", "ENFORCE_BINDING_GRES"),
+    *ignored("a job has cores wherever they are free, not only near its devices", "ENFORCE_BINDING_GRES"),
     Word("CR_CORE_DEFAULT_DIST_BLOCK", HONOURED, "tasks fill a socket before they go to another", _FLAG, "NO"),
     *ignored("steps are not modelled", "CR_NO_DIST_TOPO_BLOCK"),
     *ignored("only on Cray systems", "OTHER_CONS_RES OTHER_CONS_TRES NHC_ABSOLUTELY_NO NHC_NO NHC_NO_STEPS"),

@@ -13,6 +13,9 @@ _NO_NETWORK = "daemons and networks do not exist here"
 _NO_SWITCHES = "nodes are where topology.yaml says"
 _NO_BLOCK_ALONE = "no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
+_NO_NEAR_CORES = (
+    "a job has cores wherever they are free; Slurm gives those near its devices first, on more nodes if need be"
+)
 _DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
 NODE = vocabulary(
@@ -196,7 +199,7 @@ GRES = vocabulary(
         ),
         Word("File", HONOURED, "device files, one for each"),
         Word("MultipleFiles", HONOURED, "device files that are one device"),
-        Word("Cores", IGNORED, _NO_BINDING),
+        Word("Cores", IGNORED, _NO_NEAR_CORES),
         Word("CPUs", IGNORED, "older name of Cores", means="Cores"),
         Word(
             "Flags",
