@@ -346,6 +346,7 @@ class Want:
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         pool_of_all: whether the jobs of other partitions count there, too.
+        all_of_pool: whether a node is of no use to it that has more units free than these jobs may have together.
         withheld: units of each node that reservations keep from it, or None.
         granted: units of each node that its reservation has left for it, or None for any.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
@@ -415,6 +416,7 @@ class Want:
     in_use: Mask | None = None
     pool: str = ""
     pool_of_all: bool = False
+    all_of_pool: bool = False
     withheld: Ints | None = None
     granted: Ints | None = None
     marks: tuple[str, ...] = ()

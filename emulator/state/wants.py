@@ -173,7 +173,13 @@ def _by_selection(want: Want, asked: Asked) -> Want:
 def _beside_others(want: Want, asked: Asked) -> Want:
     """Beside which jobs it may be on a node."""
     name, machine = asked.partition.name, asked.cluster.machine
-    return replace(want, pool=name if name in machine.pools else "", marks=_marks(asked), unmarked=_unmarked(asked))
+    return replace(
+        want,
+        pool=name if name in machine.pools else "",
+        all_of_pool=asked.options.exclusive_to == "user" and not asked.rules.USERS_HAVE_PARTS,
+        marks=_marks(asked),
+        unmarked=_unmarked(asked),
+    )
 
 
 def _near_each_other(want: Want, asked: Asked) -> Want:

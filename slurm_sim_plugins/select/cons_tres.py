@@ -337,7 +337,10 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
         units = np.where(most < machine.units * machine.threads, 0, units)
     elif want.pool:
-        units = np.minimum(units, _left_of_pool(want, machine, free))
+        left = _left_of_pool(want, machine, free)
+        if want.all_of_pool:
+            units = np.where(machine.pool_cpus(want.pool, left) < units * machine.threads, 0, units)
+        units = np.minimum(units, left)
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
     if want.withheld is not None:

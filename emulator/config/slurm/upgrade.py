@@ -187,6 +187,11 @@ def _max_cpus(conf: SlurmConf) -> str:
     return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
 
 
+def _user_parts(conf: SlurmConf) -> str:
+    bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
+    return f"{_partitions(bounded)}: jobs of --exclusive=user" if bounded else ""
+
+
 def _some_of_named(conf: SlurmConf) -> str:
     return "jobs that name more nodes than they can have"
 
@@ -463,6 +468,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SOCKETS_HAVE_TASKS": _sockets,
     "MAX_CPUS_OF_OTHERS": _max_cpus,
     "MAX_CPUS_OF_OWN": _max_cpus,
+    "USERS_HAVE_PARTS": _user_parts,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,

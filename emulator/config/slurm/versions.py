@@ -347,6 +347,14 @@ class Rules:
         "not named in the release notes; nine questions to each of three versions show it",
         *("max_cpus_of_others_24", "max_cpus_of_others_26"),
     )
+    USERS_HAVE_PARTS: bool = _rule(
+        "24.11",
+        "MaxCPUsPerNode gives a job of --exclusive=user a part of a node with more CPUs",
+        "a node with more CPUs free than the jobs of the partition may have is of no use to such a job, as to one of "
+        "--exclusive",
+        "not named in the release notes; Slurm's sources of both have it",
+        *("user_of_parts_22", "user_of_parts_24"),
+    )
     QOS_SUSPENDS_IN_TURN: bool = _rule(
         "24.11",
         "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few as suffice "
