@@ -373,7 +373,8 @@ def _never(asked: Asked) -> str:
     there = machine.cpus
     if partition.name in machine.pools:
         there = np.minimum(there, machine.pool_cpus(partition.name, machine.gres["", partition.name]))
-    more = asked.tasks * asked.per_task - int(there[partition.nodes].sum())
+    # CPUs that memory or GPUs bring along do not count here.
+    more = asked.tasks * asked.request.cpus_per_task - int(there[partition.nodes].sum())
     if more > 0 and (partition.name in machine.pools or more > _specialized(partition, asked.cluster)):
         return PARTITION_CONFIG
     if asked.nodes > int(partition.nodes.sum()):

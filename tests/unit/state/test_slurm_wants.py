@@ -25,6 +25,7 @@ NodeName=n[1-2] {node}
 PartitionName=p Nodes=ALL Default=YES {partition}
 PartitionName=q Nodes=ALL
 """
+UNAVAILABLE = "Requested node configuration is not available"
 NODE = "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 Gres=gpu:4 Feature=x"
 
 
@@ -124,6 +125,13 @@ def test_gpus_bring_cpus_and_memory():
     assert had("-t1 -N1 -c1 --gres=gpu:2 --mem=100", **defaults) == ((1,), (100,))
     assert had("-t1 --gpus=3", **defaults) == ((6,), (3000,))
     assert had("-t1 -n1", **defaults) == ((1,), (8000,))
+
+
+def test_cpus_that_memory_brings_along_do_not_count_for_a_partition():
+    small = {"node": "CPUs=2 RealMemory=8000", "lines": "MaxMemPerCPU=1000"}
+    assert refusal("-N1 --ntasks-per-node=2 -t1 --mem-per-cpu=2000", **small) == UNAVAILABLE
+    waits = jobs("-n6 -t1 --mem-per-cpu=1000", until=20, **small)[0]
+    assert waits.reason == "PartitionConfig"
 
 
 @pytest.mark.parametrize("bound", ["MaxCPUsPerNode=4", "MaxCPUsPerSocket=2"])
