@@ -44,7 +44,7 @@ class CompiledSlots(Slots):
         sizes: how many slots, nodes and marks, whether one delays a job, and how many are reservations.
         times: when each begins and ends.
         order: slots by their beginnings, and by their ends.
-        parts: where the nodes of each begin among ``members``, and how many they are.
+        parts: where the nodes of each begin among ``members``, how many they are, and which is left at its end.
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
         others: when nodes are looked for because of reservations, ascending.
@@ -66,7 +66,7 @@ class CompiledSlots(Slots):
         self.sizes[RESERVED] = len(reservations)
         self.times: Reals = np.empty((2, 512))
         self.order: Ints = np.empty((2, 512), dtype=np.int64)
-        self.parts: Ints = np.empty((2, 512), dtype=np.int64)
+        self.parts: Ints = np.empty((4, 512), dtype=np.int64)
         self.members: Ints = np.empty(max(8192, 8 * nodes), dtype=np.int64)
         self.marks: Reals = np.empty(1024)
         self.others: Reals = np.array(sorted(tries), dtype=float)
@@ -162,7 +162,7 @@ class CompiledSlots(Slots):
         return (self._reservations + np.flatnonzero((begins < end) & (ends > begin))).tolist()
 
     def _members(self, slot: int) -> Ints:
-        first, many = self.parts[:, slot]
+        first, many = self.parts[:2, slot]
         return self.members[first : first + many]
 
 

@@ -7,7 +7,8 @@ from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
-cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, RESERVED, STARTS, USED
+cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, LEFT, MARKS, NEVER, NO_NODE, RESERVED, SEEN, STARTS
+cdef long long UNKNOWN, USED
 
 cdef class Columns:
     cdef long long[::1] sizes
@@ -76,16 +77,23 @@ cdef void _notice(Request request, Columns slots, long long slot, Work work) noe
 cdef double _next(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(
     many=cython.longlong, beyond=cython.longlong, last=double, rank=cython.longlong, slot=cython.longlong, time=double,
-    reserved=bint, for_good=bint)
+    reserved=bint)
 cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
 @cython.locals(end=double, many=cython.longlong)
 cdef long long _beyond(Request request, Columns slots, double begin) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
 cdef long long _ended(Columns slots, double time) noexcept
 @cython.locals(
-    marked=cython.longlong[::1], there="const unsigned char[::1]", time=double, many=cython.longlong,
-    part=cython.longlong, other=cython.longlong)
-cdef bint _leaves_any(Request request, Columns slots, long long slot, double begin, Work work) noexcept
+    marked=cython.longlong[::1], there="const unsigned char[::1]", part=cython.longlong, other=cython.longlong,
+    node=cython.longlong)
+cdef bint _leaves_any(
+    Request request, Columns slots, long long slot, double begin, bint reserved, Work work) noexcept
+@cython.locals(part=cython.longlong, many=cython.longlong, time=double, other=cython.longlong)
+cdef long long _mark_left(Columns slots, long long slot, long long[::1] marked) noexcept
+@cython.locals(left=cython.longlong, time=double)
+cdef bint _leaves_it_still(Request request, Columns slots, long long slot) noexcept
+@cython.locals(part=cython.longlong)
+cdef bint _has(Columns slots, long long slot, long long node) noexcept
 @cython.locals(
     there="const unsigned char[::1]", over=cython.double[::1], part=cython.longlong, node=cython.longlong)
 cdef bint _leaves_for_good(Request request, Columns slots, long long slot) noexcept

@@ -23,10 +23,14 @@ from emulator.scheduling.window_rows import (
     FULL,
     GROW,
     KEPT,
+    LEFT,
     MARKS,
     NEVER,
+    NO_NODE,
     RESERVED,
+    SEEN,
     STARTS,
+    UNKNOWN,
     USED,
 )
 from slurm_sim_plugins.nodes import Bytes, Ints
@@ -226,6 +230,7 @@ def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> No
     slot, used = slots.sizes[COUNT], slots.sizes[USED]
     slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
     slots.parts[FIRST, slot], slots.parts[MANY, slot] = used, many
+    slots.parts[LEFT, slot] = UNKNOWN
     for index in range(many):
         slots.members[used + index] = nodes[index]
         slots.until[nodes[index]] = min(slots.until[nodes[index]], begin)
@@ -406,10 +411,8 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
             time: float = slots.times[END, slot]
             if time >= last:
                 break
-            if slot >= slots.sizes[RESERVED]:
-                for_good = not reserved and _leaves_for_good(request, slots, slot)
-                if for_good or _leaves_any(request, slots, slot, begin, work):
-                    return time
+            if slot >= slots.sizes[RESERVED] and _leaves_any(request, slots, slot, begin, reserved, work):
+                return time
             rank += 1
     return last if request.terms.goes_on else inf
 
@@ -432,29 +435,67 @@ def _ended(slots: Columns, time: float) -> int:
     return low
 
 
-def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, work: Work) -> bool:
-    """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``."""
-    marked, there, time, many = work.sets[0], request.there, slots.times[END, slot], 0
-    part = slots.parts[FIRST, slot]
-    for node in range(len(marked)):
-        marked[node] = 0
-    for index in range(part, part + slots.parts[MANY, slot]):
-        if there[slots.members[index]]:
-            marked[slots.members[index]] = 1
-            many += 1
+def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, reserved: bool, work: Work) -> bool:
+    """Whether no other slot keeps one of a slot's nodes when it ends, nor any reservation from a run from ``begin``.
+
+    Slots are added and none is removed: where no node is left, none is later.
+    """
+    if slots.parts[LEFT, slot] == NO_NODE:
+        return False
+    if not reserved and (_leaves_it_still(request, slots, slot) or _leaves_for_good(request, slots, slot)):
+        return True
+    marked, there, part = work.sets[0], request.there, slots.parts[FIRST, slot]
+    if _mark_left(slots, slot, marked) == 0:
+        slots.parts[LEFT, slot] = NO_NODE
+        return False
     for place in range(len(request.near)):
         other = request.near[place]
         if slots.times[BEGIN, other] < begin + request.length and slots.times[END, other] > begin:
-            many -= _unmark(slots, other, marked)
+            _unmark(slots, other, marked)
+    for index in range(part, part + slots.parts[MANY, slot]):
+        node = slots.members[index]
+        if marked[node] and there[node]:
+            slots.parts[LEFT, slot], slots.parts[SEEN, slot] = node, slots.sizes[COUNT]
+            return True
+    return False
+
+
+def _mark_left(slots: Columns, slot: int, marked: Ints) -> int:
+    """Mark the nodes of a slot that no other keeps when it ends, but reservations; how many they are."""
+    part, many, time = slots.parts[FIRST, slot], slots.parts[MANY, slot], slots.times[END, slot]
+    for node in range(len(marked)):
+        marked[node] = 0
+    for index in range(part, part + many):
+        marked[slots.members[index]] = 1
     for rank in range(slots.sizes[COUNT]):
-        if many == 0:
-            return False
         other = slots.order[BEGIN, rank]
-        if slots.times[BEGIN, other] > time:
+        if many == 0 or slots.times[BEGIN, other] > time:
             break
         if other >= slots.sizes[RESERVED] and slots.times[END, other] > time:
             many -= _unmark(slots, other, marked)
-    return many > 0
+    return many
+
+
+def _leaves_it_still(request: Request, slots: Columns, slot: int) -> bool:
+    """Whether a node that was left at the end of a slot is so beside those that were added since, and is wanted."""
+    left, time = slots.parts[LEFT, slot], slots.times[END, slot]
+    if left < 0:
+        return False
+    for other in range(slots.parts[SEEN, slot], slots.sizes[COUNT]):
+        if slots.times[BEGIN, other] <= time < slots.times[END, other] and _has(slots, other, left):
+            slots.parts[LEFT, slot] = UNKNOWN
+            return False
+    slots.parts[SEEN, slot] = slots.sizes[COUNT]
+    return request.there[left] > 0
+
+
+def _has(slots: Columns, slot: int, node: int) -> bool:
+    """Whether a slot keeps a node."""
+    part = slots.parts[FIRST, slot]
+    for index in range(part, part + slots.parts[MANY, slot]):  # noqa: SIM110 - a comprehension has no C types
+        if slots.members[index] == node:
+            return True
+    return False
 
 
 def _leaves_for_good(request: Request, slots: Columns, slot: int) -> bool:
@@ -463,6 +504,7 @@ def _leaves_for_good(request: Request, slots: Columns, slot: int) -> bool:
     for index in range(part, part + slots.parts[MANY, slot]):
         node = slots.members[index]
         if there[node] and over[node] <= slots.times[END, slot]:
+            slots.parts[LEFT, slot], slots.parts[SEEN, slot] = node, slots.sizes[COUNT]
             return True
     return False
 
