@@ -23,7 +23,7 @@ cdef class Searches:
     cdef list _alone, _owners, _works
     cdef dict _known
     cdef Terms _terms
-    cdef long long[::1] _capacity
+    cdef long long[::1] _capacity, _marked
     cdef long long[:, ::1] _sets
 
     @cython.locals(owner=Search)

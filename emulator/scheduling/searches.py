@@ -78,8 +78,8 @@ class Searches:
     """
 
     __slots__ = (
-        *("_alone", "_capacity", "_known", "_next", "_nodes", "_owners", "_parted", "_sets", "_terms", "_turn"),
-        *("_works", "begun", "cycles", "hopes", "starts", "taken"),
+        *("_alone", "_capacity", "_known", "_marked", "_next", "_nodes", "_owners", "_parted", "_sets", "_terms"),
+        *("_turn", "_works", "begun", "cycles", "hopes", "starts", "taken"),
     )
 
     def __init__(self, nodes: int) -> None:
@@ -92,6 +92,7 @@ class Searches:
         self._parted = False
         self._capacity: Ints = np.empty(nodes, dtype=np.int64)
         self._sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
+        self._marked: Ints = np.zeros(nodes, dtype=np.int64)
         self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
         self.begun = self.cycles = self.hopes = self._turn = self._next = 0
@@ -212,4 +213,4 @@ class Searches:
 
     def _new_work(self) -> Work:
         kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))
-        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self.starts)
+        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self._marked, self.starts)

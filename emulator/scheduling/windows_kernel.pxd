@@ -35,6 +35,7 @@ cdef class Work:
     cdef long long[::1] kept, room, capacity
     cdef Counts counts
     cdef long long[:, ::1] sets, taken
+    cdef long long[::1] marked
     cdef double[::1] starts
     cdef public double tried, time
     cdef readonly double start
@@ -85,7 +86,7 @@ cdef long long _beyond(Request request, Columns slots, double begin) noexcept
 cdef long long _ended(Columns slots, double time) noexcept
 @cython.locals(
     marked=cython.longlong[::1], there="const unsigned char[::1]", part=cython.longlong, other=cython.longlong,
-    node=cython.longlong)
+    node=cython.longlong, found=bint)
 cdef bint _leaves_any(
     Request request, Columns slots, long long slot, double begin, bint reserved, Work work) noexcept
 @cython.locals(part=cython.longlong, many=cython.longlong, time=double, other=cython.longlong)
@@ -134,7 +135,8 @@ cdef bint _delays_matter(Request request, Columns slots) noexcept
 cdef bint _fits_before(Request request, Work work) except? True
 @cython.locals(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", ends="const double[::1]",
-    marked=cython.longlong[::1], node=cython.longlong, index=cython.longlong, run=cython.longlong, end=double)
+    marked=cython.longlong[::1], index=cython.longlong, run=cython.longlong, latest=double)
 cdef double _own_end(Request request, Work work, long long found) noexcept
+cdef void _mark_taken(Work work, long long found, long long mark) noexcept
 @cython.locals(first=double)
 cdef double _first_end(Columns slots, double begin, double end, Work work, long long found) noexcept

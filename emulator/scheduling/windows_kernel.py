@@ -113,6 +113,7 @@ class Work:
         counts: what is counted of them.
         sets: for sets of neighbours.
         taken: nodes that were taken, and the units of each.
+        marked: room to mark nodes; none is, when it is not in use.
         starts: of those that have slots.
         tried: the time that is tried.
         time: the time of ``room``.
@@ -130,6 +131,7 @@ class Work:
     counts: Counts
     sets: Ints
     taken: Ints
+    marked: Ints
     starts: Reals
     tried: float = 0.0
     time: float = 0.0
@@ -444,7 +446,7 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, reser
         return False
     if not reserved and (_leaves_it_still(request, slots, slot) or _leaves_for_good(request, slots, slot)):
         return True
-    marked, there, part = work.sets[0], request.there, slots.parts[FIRST, slot]
+    marked, there, part = work.marked, request.there, slots.parts[FIRST, slot]
     if _mark_left(slots, slot, marked) == 0:
         slots.parts[LEFT, slot] = NO_NODE
         return False
@@ -452,19 +454,19 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, reser
         other = request.near[place]
         if slots.times[BEGIN, other] < begin + request.length and slots.times[END, other] > begin:
             _unmark(slots, other, marked)
+    found = False
     for index in range(part, part + slots.parts[MANY, slot]):
         node = slots.members[index]
         if marked[node] and there[node]:
             slots.parts[LEFT, slot], slots.parts[SEEN, slot] = node, slots.sizes[COUNT]
-            return True
-    return False
+            found = True
+        marked[node] = 0
+    return found
 
 
 def _mark_left(slots: Columns, slot: int, marked: Ints) -> int:
     """Mark the nodes of a slot that no other keeps when it ends, but reservations; how many they are."""
     part, many, time = slots.parts[FIRST, slot], slots.parts[MANY, slot], slots.times[END, slot]
-    for node in range(len(marked)):
-        marked[node] = 0
     for index in range(part, part + many):
         marked[slots.members[index]] = 1
     for rank in range(slots.sizes[COUNT]):
@@ -735,19 +737,23 @@ def _fits_before(request: Request, work: Work) -> bool:
 def _own_end(request: Request, work: Work, found: int) -> float:
     """When the last run ends that has any of the nodes that were taken; not before the time that is tried."""
     ends, parts, entries = request.outlook.runs.ends, request.outlook.runs.parts, request.outlook.runs.entries
-    marked = work.sets[0]
-    for node in range(len(marked)):
-        marked[node] = 0
-    for index in range(found):
-        marked[work.taken[0, index]] = 1
+    marked, latest = work.marked, work.tried
+    _mark_taken(work, found, 1)
     for run in range(work.runs - 1, -1, -1):
-        if ends[run] <= work.tried:
+        if ends[run] <= latest:
             break
         for index in range(parts[run, FIRST], parts[run, FIRST] + parts[run, MANY]):
             if marked[entries[NODE, index]]:
-                end: float = ends[run]
-                return end
-    return work.tried
+                latest = ends[run]
+                break
+    _mark_taken(work, found, 0)
+    return latest
+
+
+def _mark_taken(work: Work, found: int, mark: int) -> None:
+    """Mark the nodes that were taken, or take the marks away."""
+    for index in range(found):
+        work.marked[work.taken[0, index]] = mark
 
 
 def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int) -> float:
@@ -761,11 +767,8 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
         return first
     if slots.times[BEGIN, slots.order[BEGIN, work.entered]] >= end:
         return first
-    marked = work.sets[0]
-    for node in range(len(marked)):
-        marked[node] = 0
-    for index in range(found):
-        marked[work.taken[0, index]] = 1
+    marked = work.marked
+    _mark_taken(work, found, 1)
     for rank in range(work.entered, slots.sizes[COUNT]):
         slot = slots.order[BEGIN, rank]
         if slots.times[BEGIN, slot] >= end:
@@ -776,4 +779,5 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
                 if marked[slots.members[index]]:
                     first = slots.times[END, slot]
                     break
+    _mark_taken(work, found, 0)
     return first

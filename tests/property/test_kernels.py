@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
-from emulator.scheduling.window_rows import COUNT, DELAY, RESERVED, STARTS, USED
+from emulator.scheduling.window_rows import COUNT, DELAY, LEFT, RESERVED, STARTS, UNKNOWN, USED
 from slurm_sim_plugins.nodes import FAR, Machine
 from slurm_sim_plugins.priority.price_rows import NUMBER, TOTAL
 from tests.builders.kernels import NEEDS_KERNELS, forms, plain
@@ -180,7 +180,7 @@ class Scene:
             "sizes": np.zeros(5, dtype=np.int64),
             "times": np.zeros((2, room)),
             "order": np.zeros((2, room), dtype=np.int64),
-            "parts": np.zeros((2, room), dtype=np.int64),
+            "parts": np.zeros((4, room), dtype=np.int64),
             "members": np.zeros(members, dtype=np.int64),
             "marks": np.zeros(2 * room),
             "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
@@ -192,8 +192,9 @@ class Scene:
         work = arrays(draws, size)
         own["capacity"], self.starts = work["capacity"], np.zeros(8)
         counts = select.Counts()
-        self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], self.starts)
-        self.left |= {**own, "starts": self.starts}
+        marked = np.zeros(size, dtype=np.int64)
+        self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], marked, self.starts)
+        self.left |= {**own, "marked": marked, "starts": self.starts}
         self.taken, self.counts = work["taken"], counts
         usable, there = draws.integers(0, 4, size, dtype=np.uint8), draws.integers(0, 3, size, dtype=np.uint8)
         now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
@@ -269,16 +270,19 @@ def test_quick_looks_say_nothing_that_full_ones_do_not(seed: int) -> None:
     form, request, slots, work = scene.form, scene.request, scene.slots, scene.work
     with np.errstate(over="ignore"):
         scene.search(False, 8)
-    for _ in range(4):
-        if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] == len(slots.members):
+    for _ in range(8):
+        nodes = draws.permutation(len(slots.until))[: small(draws, 1, 1, 3)]
+        if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + len(nodes) > len(slots.members):
             break  # there is no more room
-        begin = float(draws.integers(0, 3000))
-        form.keep(begin, begin + small(draws, 60, 600), draws.integers(0, len(slots.until), 1), 1, slots)
-    begin = float(draws.integers(0, 3000))
-    if not form._reserved(request, slots, begin):
+        begin, time = draws.integers(0, 3000, 2).astype(float)
+        form.keep(begin, begin + small(draws, 60, 600), nodes, len(nodes), slots)
+        reserved = form._reserved(request, slots, time)
         for slot in range(slots.sizes[RESERVED], slots.sizes[COUNT]):
-            for_good = form._leaves_for_good(request, slots, slot)
-            assert not for_good or form._leaves_any(request, slots, slot, begin, work)
+            known = slots.parts[LEFT, slot]
+            quick = form._leaves_any(request, slots, slot, time, reserved, work)
+            slots.parts[LEFT, slot] = UNKNOWN
+            assert quick == form._leaves_any(request, slots, slot, time, True, work), known
+        assert not work.marked.any()
     work.kept[:] = draws.integers(0, 2, len(work.kept))
     outlook = request.outlook
     runs, seen = range(len(outlook.runs.ends)), outlook.seen
