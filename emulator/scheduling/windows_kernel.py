@@ -466,7 +466,8 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, reser
 
 def _mark_left(slots: Columns, slot: int, marked: Ints) -> int:
     """Mark the nodes of a slot that no other keeps when it ends, but reservations; how many they are."""
-    part, many, time = slots.parts[FIRST, slot], slots.parts[MANY, slot], slots.times[END, slot]
+    many: int = slots.parts[MANY, slot]
+    part, time = slots.parts[FIRST, slot], slots.times[END, slot]
     for index in range(part, part + many):
         marked[slots.members[index]] = 1
     for rank in range(slots.sizes[COUNT]):
@@ -488,7 +489,7 @@ def _leaves_it_still(request: Request, slots: Columns, slot: int) -> bool:
             slots.parts[LEFT, slot] = UNKNOWN
             return False
     slots.parts[SEEN, slot] = slots.sizes[COUNT]
-    return request.there[left] > 0
+    return bool(request.there[left])
 
 
 def _has(slots: Columns, slot: int, node: int) -> bool:
