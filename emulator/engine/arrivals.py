@@ -181,7 +181,8 @@ class Arrivals(Part):
         for job in jobs if most < math.inf else ():
             bound_nodes(job, int(most), self.cluster)
         # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
-        limited = bool(accounting.obstacle(jobs[0])) or jobs[0].wants[jobs[0].partitions[0].name].min_nodes > most
+        first = jobs[0].partitions[0]
+        limited = bool(accounting.obstacle(jobs[0], first)) or jobs[0].wants[first.name].min_nodes > most
         if jobs[0].unfit and not (limited or unasked):
             raise RejectedError(jobs[0].unfit)
         self._check_access(jobs[0])

@@ -381,6 +381,8 @@ class Endings(Part):
         if job.requeue_after:
             run = job.runs[-1]
             assert run.end is not None
+            if self.cluster.accounting is not None:
+                self.cluster.accounting.waits(job)
             self.send_back(job)
             self.sent_back(job, job.left - (run.end - job.work_since))
         else:

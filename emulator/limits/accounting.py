@@ -118,6 +118,8 @@ class Accounting:
         # CPUs of waiting jobs on the nodes that were found for them last: Slurm counts them with these from then on.
         self._cpus_found: dict[int, float] = {}
         self._accounts: dict[tuple[Share, Quality | None, str, str, str], Account] = {}
+        # Of waiting jobs in several partitions: all qualities of service for which they count as submitted.
+        self._several: dict[int, tuple[Quality, ...]] = {}
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
@@ -132,6 +134,8 @@ class Accounting:
 
     def _read_partitions(self, conf: SlurmConf) -> None:
         self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
+        of_all = {self._partition_qos.get(partition.name, "") for partition in conf.partitions}
+        self._several_qos = len(of_all) > 1
         self._allowed = {
             partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
             for partition in conf.partitions
@@ -149,7 +153,8 @@ class Accounting:
         for job in waiting:
             if job.account is not None:
                 # Whether it may still use its own association and quality of service is not asked again.
-                account = self._counted_by(job, job.account.share, job.account.quality, job.account.account)
+                own = job.account
+                account = self._counted_by(job, own.share, own.quality, own.account, job.partitions[0])
                 self.left(job)
                 job.account = account
                 self.submitted(job)
@@ -214,15 +219,23 @@ class Accounting:
                 # As if the job had stated it, also where MaxTime is less; DefaultTime counts as stated, too (recorded).
                 job.limit = longest
                 job.request = replace(job.request, options=replace(job.options, time_limit=longest))
-            refused = acct_policy.too_many(account, count)
-            partition = job.partitions[0]
-            refused = refused or acct_policy.never(account, self._wanted(job, partition), job.limit)
-            if refused:
-                raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
+            for partition in job.partitions:
+                self._try_in(job, partition)
+                refused = acct_policy.too_many(job.account, count)
+                refused = refused or acct_policy.never(job.account, self._wanted(job, partition), job.limit)
+                if refused:
+                    raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
+            self._try_in(job, job.partitions[0])
 
-    def most_nodes(self, job: LimitedJob) -> float:
-        """How many nodes may be chosen for a job; infinite where that is not limited."""
-        return math.inf if job.account is None or not self.limits else acct_policy.most_nodes(job.account)
+    def most_nodes(self, job: LimitedJob, partition: Partition | None = None) -> float:
+        """How many nodes may be chosen for a job in a partition (None: in any); infinite where that is not limited."""
+        if job.account is None or not self.limits:
+            return math.inf
+        most = 0.0
+        for each in job.partitions if partition is None else (partition,):
+            self._try_in(job, each)
+            most = max(most, acct_policy.most_nodes(job.account))
+        return most
 
     def join(self, job: LimitedJob, first: LimitedJob) -> None:
         """A further task of an array has the account of the first one."""
@@ -248,19 +261,42 @@ class Accounting:
             raise RejectedError(NO_QOS)
         if quality is not None and self._not_for(job, quality):
             raise RejectedError(NO_QOS)
-        return self._counted_by(job, self.manager.shares[found.key], quality, found.account)
+        return self._counted_by(job, self.manager.shares[found.key], quality, found.account, job.partitions[0])
 
-    def _counted_by(self, job: LimitedJob, share: Share, own: Quality | None, name: str) -> Account:
-        """A job counts for an association and its own quality of service, and for that of its partition."""
+    def _counted_by(
+        self, job: LimitedJob, share: Share, own: Quality | None, name: str, partition: Partition
+    ) -> Account:
+        """A job counts for an association and its own quality of service, and for that of a partition."""
         user = job.request.user
-        key = share, own, self._partition_qos.get(job.partitions[0].name, ""), user, name
+        key = share, own, self._partition_qos.get(partition.name, ""), user, name
         known = self._accounts.get(key)
         if known is None or known.version != self.manager.version:
             qualities = self._order(key[2], own)
             self._count_minutes(qualities, user, name)
-            known = self._accounts[key] = Account(share, qualities, own, user, name, self.manager.version)
+            known = self._accounts[key] = Account(share, qualities, own, user, name, self.manager.version, key[2])
             known.least_priority *= self.limits
         return known.for_another()
+
+    def _try_in(self, job: LimitedJob, partition: Partition) -> None:
+        """A job in several partitions is limited by the quality of service of that in which it is tried (recorded)."""
+        account = job.account
+        if account is None or not self._several_qos:
+            return
+        if account.of_partition == self._partition_qos.get(partition.name, ""):
+            return
+        ages = account.ages
+        acct_policy.age(account, False)
+        job.account = self._counted_by(job, account.share, account.quality, account.account, partition)
+        acct_policy.age(job.account, ages)
+
+    def _of_all(self, job: LimitedJob) -> tuple[Quality, ...]:
+        """The qualities of service of a job and of all of its partitions; none where there are no others than these."""
+        account = job.account
+        if account is None or len(job.partitions) == 1:
+            return ()
+        names = {self._partition_qos.get(partition.name, "") for partition in job.partitions}
+        found = {one: None for name in sorted(names) for one in self._order(name, account.quality)}
+        return tuple(found) if len(names) > 1 else ()
 
     def _not_for(self, job: LimitedJob, quality: Quality) -> bool:
         """Whether a quality of service is only for jobs of reservations, or for a partition."""
@@ -314,9 +350,24 @@ class Accounting:
         """A job is in the queue."""
         if job.account is not None:
             acct_policy.submitted(job.account)
+            self.waits(job)
+
+    def waits(self, job: LimitedJob) -> None:
+        """A job that counts as submitted waits: in several partitions it counts for the qualities of service of all."""
+        found = self._of_all(job)
+        if job.account is not None and found:
+            self._several[job.id] = found
+            acct_policy.waits_elsewhere(job.account, set(found).difference(job.account.qualities))
+
+    def _in_one(self, job: LimitedJob) -> None:
+        """A job counts in other partitions no longer."""
+        found = self._several.pop(job.id, ())
+        if job.account is not None and found:
+            acct_policy.waits_elsewhere(job.account, set(found).difference(job.account.qualities), -1)
 
     def left(self, job: LimitedJob) -> None:
         """A job has left for good."""
+        self._in_one(job)
         self._cpus_found.pop(job.id, None)
         if job.account is not None:
             acct_policy.age(job.account, False)
@@ -324,9 +375,9 @@ class Accounting:
 
     # Limits
 
-    def obstacle(self, job: LimitedJob) -> str:
-        """Why a job cannot start whatever nodes there are; empty if it may be able to."""
-        account = self._limited(job)
+    def obstacle(self, job: LimitedJob, partition: Partition) -> str:
+        """Why a job cannot start in a partition whatever nodes there are; empty if it may be able to."""
+        account = self._limited(job, partition)
         if account is None or not account.tests_jobs:
             return ""
         least = acct_policy.least_share(account)
@@ -345,7 +396,7 @@ class Accounting:
 
         For a later start all of its nodes count, but those that it names and that count already (recorded).
         """
-        account = self._limited(job)
+        account = self._limited(job, partition)
         if account is None or not account.tests_resources:
             return ""
         if allocation is None:
@@ -369,12 +420,12 @@ class Accounting:
     def _with_nodes(self, account: Account, amounts: Vector, job: LimitedJob, usage: Usage) -> str:
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), usage, "SAFE" in self.enforces)
 
-    def heavier(self, job: LimitedJob) -> Mask | None:
+    def heavier(self, job: LimitedJob, partition: Partition) -> Mask | None:
         """Nodes that would count against a limit in addition, where others of their line count already; None for none.
 
         They are heavier by one as a job starts.
         """
-        account = self._limited(job)
+        account = self._limited(job, partition)
         if account is None or not account.tests_nodes:
             return None
         had = self._nodes_of(account.of_nodes())
@@ -397,16 +448,18 @@ class Accounting:
         for use, had in self._nodes_of(account.uses()).items():
             use.tres[NODE] = float(len(had.difference(taken)))
 
-    def binds(self, job: LimitedJob) -> bool:
-        """Whether limits have to be looked at before a job starts, or have kept it from starting."""
-        account = self._limited(job)
+    def binds(self, job: LimitedJob, partition: Partition) -> bool:
+        """Whether limits have to be looked at before a job starts in a partition, or have kept it from starting."""
+        account = self._limited(job, partition)
         return job.reason in REASONS or (account is not None and (account.tests_jobs or account.tests_resources))
 
-    def _limited(self, job: LimitedJob) -> Account | None:
-        """The account of a job, with limits as they are now; None where none hold."""
-        account = job.account
-        if account is None or not self.limits:
+    def _limited(self, job: LimitedJob, partition: Partition | None = None) -> Account | None:
+        """The account of a job, as it is tried in a partition, with limits as they are now; None where none hold."""
+        if job.account is None or not self.limits:
             return None
+        if partition is not None:
+            self._try_in(job, partition)
+        account = job.account
         if account.version != self.manager.version:
             self._count_minutes(account.qualities, account.user, account.account)
             account.refresh(self.manager.version)
@@ -437,14 +490,18 @@ class Accounting:
             return False
         cleared = self._reset_at is not None
         if job.reason not in FADING or not self.usage.may_fade(cleared):
-            return True
+            return not self._of_all(job) or all(self._kept_in(job, each, self.usage) for each in job.partitions)
         if job.reason == "QOSUsageThreshold":
             # Shares of usage that all decays alike stay what they are.
             return not cleared and not self._cluster.running
-        account, usage = self._limited(job), self.usage.without_past()
+        return all(self._kept_in(job, each, self.usage.without_past()) for each in job.partitions)
+
+    def _kept_in(self, job: LimitedJob, partition: Partition, usage: Usage) -> bool:
+        """Whether a limit keeps a job from starting in a partition, with this usage."""
+        account = self._limited(job, partition)
         return account is not None and bool(
             acct_policy.before_nodes(account, job.limit, usage)
-            or self._with_nodes(account, self._wanted(job, job.partitions[0]), job, usage)
+            or self._with_nodes(account, self._wanted(job, partition), job, usage)
         )
 
     def cleared(self, since: float) -> float:
@@ -478,10 +535,13 @@ class Accounting:
 
     def started(self, job: LimitedJob) -> None:
         """A job is on the machine."""
-        account, run = job.account, job.run
-        if account is None or run is None:
+        run = job.run
+        if job.account is None or run is None:
             return
         partition = self._cluster.partitions[run.partition]
+        self._try_in(job, partition)
+        self._in_one(job)
+        account = job.account
         amounts = self.tres.allocated(job.options, run.allocation, partition, self._cluster.machine)
         acct_policy.age(account, False)
         acct_policy.started(account, amounts)
@@ -492,6 +552,7 @@ class Accounting:
 
     def count(self, job: LimitedJob, partition: Partition, allocation: Allocation) -> None:
         """Let limits go by a job as if it had started: others are to start with it."""
+        self._try_in(job, partition)
         if job.account is not None:
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
             acct_policy.started(job.account, amounts)

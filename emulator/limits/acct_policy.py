@@ -10,7 +10,7 @@ then the association of the user, then those above it. (Observations E1 to E11.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,9 +37,10 @@ class Account:
         quality: that of the job; None for none.
         user, account: names.
         version: of the limits.
+        of_partition: name of the quality of service of the partition that it is tried in; empty for none.
 
     Attributes:
-        share, qualities, quality, user, account: as given.
+        share, qualities, quality, user, account, of_partition: as given.
         line: its association and those above it.
         rows: where its usage is counted.
         factor: by which its usage counts.
@@ -65,6 +66,7 @@ class Account:
         "line",
         "meter",
         "narrowed",
+        "of_partition",
         "own",
         "qualities",
         "quality",
@@ -87,10 +89,11 @@ class Account:
         user: str,
         account: str,
         version: int = -1,
+        of_partition: str = "",
     ) -> None:
         self.share = share
         self.qualities = tuple(qualities)
-        self.quality = quality
+        self.quality, self.of_partition = quality, of_partition
         self.user = user
         self.account = account
         self.line = tuple(share.line())
@@ -149,7 +152,11 @@ class Account:
     def uses(self) -> Iterator[Use]:
         """Everything in which it counts."""
         yield from self.line
-        for quality in self.qualities:
+        yield from self.uses_of(self.qualities)
+
+    def uses_of(self, qualities: Iterable[Quality]) -> Iterator[Use]:
+        """In which it counts for qualities of service."""
+        for quality in qualities:
             yield quality
             yield quality.of(quality.users, self.user)
             yield quality.of(quality.accounts, self.account)
@@ -174,6 +181,12 @@ class Account:
 def submitted(account: Account, count: int = 1) -> None:
     """A job has come, or (-1) gone for good."""
     for use in account.uses():
+        use.submitted += count
+
+
+def waits_elsewhere(account: Account, qualities: Iterable[Quality], count: int = 1) -> None:
+    """A job waits, or (-1) does so no longer, in partitions of other qualities of service, too."""
+    for use in account.uses_of(qualities):
         use.submitted += count
 
 

@@ -151,11 +151,12 @@ def _change_account(job: Job, changed: Job, controller: Controller) -> None:
     ):
         return
     accounting.left(job)
+    counted = job
     try:
         accounting.admit(changed)
-        job.account = changed.account
+        job.account, counted = changed.account, changed
     finally:
-        accounting.submitted(job)
+        accounting.submitted(counted)
 
 
 def lift(job: Job, amount: float) -> None:

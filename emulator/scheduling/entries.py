@@ -159,8 +159,8 @@ def _limit(job: Job, cluster: Cluster) -> str:
     accounting, first = cluster.accounting, job.partitions[0]
     if accounting is None:
         return ""
-    limited = accounting.obstacle(job)
-    if not limited and accounting.most_nodes(job) < job.wants[first.name].min_nodes:
+    limited = accounting.obstacle(job, first)
+    if not limited and accounting.most_nodes(job, first) < job.wants[first.name].min_nodes:
         limited = accounting.refusal(job, first)
     return limited
 

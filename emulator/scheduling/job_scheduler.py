@@ -333,7 +333,7 @@ class _Pass:
         accounting = self._cluster.accounting
         if accounting is None:
             return False
-        reason = accounting.obstacle(job)
+        reason = accounting.obstacle(job, partition)
         if not reason:
             accounting.forget(job)
         # One that shows such a limit already is passed over.

@@ -265,7 +265,7 @@ class NodePlan(SchedulePlan):
         if reason is not None:
             return reason
         if cluster.accounting is not None:
-            limit = cluster.accounting.obstacle(job)
+            limit = cluster.accounting.obstacle(job, partition)
             if limit:
                 return limit
             cluster.accounting.forget(job)

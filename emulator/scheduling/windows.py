@@ -281,7 +281,7 @@ class Windows(WindowPlan):
         self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
         stops = self._cluster.accounting is not None and self._cluster.accounting.stops
-        self._sought = (stops or not self._at_limit(job)) and (planned or self._cluster.licenses_free(job))
+        self._sought = (stops or not self._at_limit(job, partition)) and (planned or self._cluster.licenses_free(job))
         if not self._sought or self._needs_more_nodes(job, partition):
             return None
         if self._controls.give_up_late(job):
@@ -308,7 +308,7 @@ class Windows(WindowPlan):
         Slurm takes for it the next time at which a node is kept no longer, else one soon (recorded).
         """
         now = self._cluster.now
-        if start > now or not (self._at_limit(job) or self._over_limit(job, partition, allocation)):
+        if start > now or not (self._at_limit(job, partition) or self._over_limit(job, partition, allocation)):
             return start, allocation
         usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)
         opens = self._more_left(usable, now, limit, sorted(self.slots.bounds))
@@ -324,7 +324,8 @@ class Windows(WindowPlan):
         waits.reason = RESOURCES if waits.reason == "None" else waits.reason
         if time <= self._cluster.now:
             return self._first(entry)
-        self._open, self._sought = None, not (self._at_limit(waits) or self._controls.give_up_late(waits))
+        limited = self._at_limit(waits, entry._pair[1])
+        self._open, self._sought = None, not (limited or self._controls.give_up_late(waits))
         return self._from(entry, time) if self._sought else None
 
     def together(self, entries: Sequence[Entry]) -> list[Place] | None:
@@ -339,7 +340,7 @@ class Windows(WindowPlan):
                 count <= cluster.licenses[name][0] - cluster.licenses[name][1] for name, count in licenses.items()
             )
             found = cluster.select(job, partition, usable) if free else None
-            if found is None or self._at_limit(job) or self._over_limit(job, partition, found):
+            if found is None or self._at_limit(job, partition) or self._over_limit(job, partition, found):
                 break
             places.append(self._place_of(entry, found))
             taken |= found.mask(len(cluster.machine))
@@ -423,12 +424,12 @@ class Windows(WindowPlan):
                 break
         return float(max(job.time_min, limit))
 
-    def _at_limit(self, job: Job) -> bool:
+    def _at_limit(self, job: Job, partition: Partition) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""
         accounting = self._cluster.accounting
         if accounting is None:
             return False
-        reason = accounting.obstacle(job)
+        reason = accounting.obstacle(job, partition)
         if reason:
             job.reason = reason
         elif not accounting.stops:
@@ -438,7 +439,7 @@ class Windows(WindowPlan):
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
         """Whether limits allow a job fewer nodes than it needs, whatever others have: none are sought then."""
         accounting = self._cluster.accounting
-        if accounting is None or accounting.most_nodes(job) >= job.wants[partition.name].min_nodes:
+        if accounting is None or accounting.most_nodes(job, partition) >= job.wants[partition.name].min_nodes:
             return False
         job.reason, self._sought = accounting.refusal(job, partition) or job.reason, False
         return True
@@ -719,7 +720,8 @@ class Windows(WindowPlan):
         if time > cluster.now and want.weights_now_only:
             want = replace(want, unweighed=True)
         if time <= cluster.now:
-            return cluster.choose(cluster.with_limits(want, job), cluster.beside_suspended(free, partition), usable)
+            want = cluster.with_limits(want, job, partition)
+            return cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)
         return found or self._shared_later(job, partition, usable, time, free)
 

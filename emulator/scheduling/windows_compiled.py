@@ -342,7 +342,7 @@ class CompiledWindows(Windows):
         if not self._simple[kind]:
             return False
         accounting = self._accounting
-        if accounting is not None and (accounting.binds(job) or job.reserves_nothing):
+        if accounting is not None and (accounting.binds(job, partition) or job.reserves_nothing):
             return False
         return self._plain(job, partition)
 
@@ -403,7 +403,7 @@ class CompiledWindows(Windows):
             return False
         if self._by_users and cluster.parts_users(job):
             return False
-        if self._accounting is not None and self._accounting.heavier(job) is not None:
+        if self._accounting is not None and self._accounting.heavier(job, partition) is not None:
             return False
         return not (self._preempts and self._may_preempt(job, partition))
 

@@ -375,7 +375,7 @@ class Cluster:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
         want = self.want(job, partition)
         if free is None:
-            free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job)
+            free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job, partition)
             usable = usable & ~self._alone() if want.switches else usable
         plain = want.first is None and want.heavier is None and not self.cores_are_reserved
         if plain and self.compiled is not None:
@@ -435,9 +435,9 @@ class Cluster:
                 left[other.run.allocation.where] -= list(other.run.allocation.units)
         return np.maximum(left, 0)
 
-    def with_limits(self, want: Want, job: Job) -> Want:
+    def with_limits(self, want: Want, job: Job, partition: Partition) -> Want:
         """What a job needs that starts now: limits on nodes make those heavier that would count in addition."""
-        heavier = None if self.accounting is None else self.accounting.heavier(job)
+        heavier = None if self.accounting is None else self.accounting.heavier(job, partition)
         return want if heavier is None else replace(want, heavier=heavier)
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:

@@ -236,3 +236,26 @@ def test_a_job_that_is_requeued_gets_no_more_nodes_than_before_nodes_were_update
     one = controller([job(1, 0, 100, "-N1-4 -n4 --exclusive -t5")], books, actions=actions).cluster.jobs[1]
     assert [len(run.allocation.nodes) for run in one.runs] == [2, 2]
     assert list(one.runs[1].allocation.nodes) == [1, 2]
+
+
+def test_in_several_partitions_a_job_counts_for_the_qos_of_each_while_it_waits():
+    conf = CONF.replace(
+        "PartitionName=p Nodes=ALL", "PartitionName=q Nodes=ALL QOS=q2\nPartitionName=p Nodes=ALL QOS=q1"
+    )
+    books = BOOKS + "add qos q1 GrpTRES=cpu=8\nadd qos q2 GrpSubmitJobs=2\n"
+    requests = [
+        job(1, 0, 100, "-p p -n8 -t5"),
+        job(2, 1, 100, "-p p,q -n6 -t5"),
+        job(3, 2, 100, "-p p,q -n6 -t5"),
+        job(4, 3, 100, "-p p,q -n1 -t5"),
+        job(5, 4, 100, "-p p -n1 -t5"),
+    ]
+    commands = [(20.0, "scontrol requeue 2"), (60.0, "scancel 3")]
+    made = controller(requests, books, conf, [(at, partial(scontrol, text)) for at, text in commands])
+    assert made.cluster.refused == {4}
+    first, second = (made.cluster.jobs[number] for number in (1, 2))
+    # The second partition's limits let it start, and once more.
+    assert {run.partition for run in second.runs} == {"q"} and second.runs[0].start < 10 < 20 < second.runs[1].start
+    assert made.cluster.jobs[5].runs[0].start >= first.runs[0].end
+    qualities = made.cluster.accounting.manager.qualities
+    assert [(one.submitted, one.jobs) for one in (qualities["q1"], qualities["q2"])] == [(0, 0), (0, 0)]
