@@ -12,6 +12,7 @@ import numpy as np
 from emulator.config.slurm.versions import Rules
 from emulator.state.asked import known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
+from emulator.state.demand import demand_of
 from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
@@ -127,7 +128,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
     if not unchecked and not fits:
-        lack = _lack(request.options, partitions[-1], cluster)
+        lack = _lack(job, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
         reserved = request.options.reservation
         known = not reserved or reserved in cluster.reservations
@@ -167,16 +168,18 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     return reason in REFUSALS
 
 
-def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
+def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
     """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
     Nodes without the features that the job wants do not count. Where it states alternatives in brackets, what such
-    nodes lack can be the answer, too. Slurm compares with the memory of nodes where memory is not consumable, too.
+    nodes lack can be the answer, too. CPUs are those for memory, too, where MaxMemPerCPU bounds it. Slurm compares with the memory of nodes where memory is not consumable, too.
     """
+    options, rules = job.options, cluster.parameters.rules
+    demand = demand_of(job.request, partition, cluster.machine, rules, job.wants[partition.name].min_nodes)
     nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
     ways = choices(options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)
-    few = cluster.machine.cpus < options.fewest_cpus
+    few = cluster.machine.cpus < max(options.fewest_cpus, demand.cpus_of_memory)
     lacking = few | (cluster.machine.memory < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
     told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
     if not len(told) or (featured & ~lacking).any():

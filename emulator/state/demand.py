@@ -26,6 +26,7 @@ class Demand:
         cpus_free: that each node must have free, of which its tasks get their own alone.
         cpus_in_all: CPUs in all, at least.
         cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
+        cpus_of_memory: CPUs that a node must have for the memory that it wants there; 0 if that bounds none.
         on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
         whole_memory: whether it wants all memory of its nodes.
         too_much: whether it wants more than the partition gives.
@@ -36,6 +37,7 @@ class Demand:
     cpus_free: int = 0
     cpus_in_all: int = 0
     cpus_per_gpu: int = 0
+    cpus_of_memory: int = 0
     on_node: float = 0.0
     per_cpu: float = 0.0
     per_gpu: float = 0.0
@@ -135,4 +137,5 @@ def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rul
             demand.cpus_free, cpus = demand.cpus_per_task * options.tasks // nodes, 0
         else:
             demand.cpus_per_task = max(demand.cpus_per_task, cpus)
+    demand.cpus_of_memory = max(cpus, demand.cpus_free)
     demand.cpus_on_node = max(demand.cpus_on_node, cpus)

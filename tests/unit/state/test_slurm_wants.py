@@ -193,6 +193,13 @@ def test_a_refusal_says_what_each_node_lacks(words, lack, select):
     assert last == "Requested node configuration is not available"
 
 
+@pytest.mark.parametrize("words", ["-N1", "-n1", "-n4", "-N1 --mem=4500"])
+def test_a_refusal_says_that_nodes_lack_cpus_for_the_memory(words):
+    said = refusal(f"{words} -t1", select="CR_Core_Memory\nMaxMemPerCPU=500")
+    assert said.startswith("CPU count per node can not be satisfied\n")
+    assert had("-n1 --mem=4000 -t1", select="CR_Core_Memory\nMaxMemPerCPU=500")[0] == (8,)
+
+
 def test_threads_of_a_core_that_is_kept_are_kept_together():
     node = NODE.replace("ThreadsPerCore=1", "ThreadsPerCore=2") + " CpuSpecList=0-2"
     assert had("-N1 --exclusive -t1", node=node)[0] == (6,)
