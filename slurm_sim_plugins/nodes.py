@@ -107,6 +107,7 @@ class Machine:
         by_socket: their cores socket by socket; None where no job asks for anything by socket.
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
+        pools_of_cores: those of them in which a core counts with all its threads, also where a job does not use all.
         pool_excess: CPUs of these units of each node that they may not have, where some of the last unit are left out.
         shared: whether any number of jobs may have the same units, for only memory is counted.
         tree: the switches above the nodes, or their blocks; None where all are as near to each other.
@@ -132,6 +133,7 @@ class Machine:
     by_socket: Sockets | None = None
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
+    pools_of_cores: frozenset[str] = frozenset()
     pool_excess: Mapping[str, Ints] = field(default_factory=dict)
     shared: bool = False
     sockets: Ints | int = 1

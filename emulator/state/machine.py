@@ -95,6 +95,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         by_socket=each_socket,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
+        pools_of_cores=frozenset(one.name for one in bounded if one.max_cpus_per_socket is not None),
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
         shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),

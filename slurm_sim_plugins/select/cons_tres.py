@@ -249,7 +249,7 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     """Free CPUs of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
     units = _free_units(want, machine, free, usable)
     capacity = _cpus(want, machine, units)
-    if want.pool in machine.pool_excess and not want.whole:
+    if want.pool and not want.whole and (want.pool in machine.pool_excess or _leaves_threads(want, machine).any()):
         capacity = np.minimum(capacity, machine.pool_cpus(want.pool, _left_of_pool(want, machine, free)))
     if want.whole_tasks:
         # What bounds the jobs of a partition on a node counts after that, and may leave a part of a task.
@@ -340,12 +340,20 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         left = _left_of_pool(want, machine, free)
         if want.all_of_pool:
             units = np.where(machine.pool_cpus(want.pool, left) < units * machine.threads, 0, units)
-        units = np.minimum(units, left)
+        # What such jobs may have are CPUs of tasks: the threads that these leave idle do not count for a start.
+        units = np.where(_leaves_threads(want, machine) & (left > 0), units, np.minimum(units, left))
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
     if want.withheld is not None:
         units = np.maximum(units - want.withheld, 0)
     return units if want.granted is None else np.minimum(units, want.granted)
+
+
+def _leaves_threads(want: Want, machine: Machine) -> Mask:
+    """Nodes of whose cores the job does not use all threads, where its partition bounds the CPUs of tasks."""
+    if want.pool in machine.pools_of_cores:
+        return np.zeros(len(machine), dtype=bool)
+    return core_threads(want, machine) < machine.core_threads
 
 
 def _left_of_pool(want: Want, machine: Machine, free: Free) -> Ints:

@@ -144,6 +144,16 @@ def test_jobs_of_a_partition_have_so_many_cpus_of_a_node_together(bound):
     assert had("-n7 -t1 --mem=10", **allowed)[0] == (4, 3)
 
 
+@pytest.mark.parametrize(
+    ("bound", "tasks", "cores"),
+    [("MaxCPUsPerNode=4", 5, (4, 1)), ("MaxCPUsPerNode=3", 5, (3, 2)), ("MaxCPUsPerSocket=4", 4, (2, 2))],
+)
+def test_a_partition_bounds_the_cpus_of_tasks_where_these_leave_threads_idle(bound, tasks, cores):
+    bounded = {"partition": bound, "node": "Sockets=1 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=8000"}
+    assert had(f"-n{tasks} --threads-per-core=1 -t1 --mem=10", **bounded)[0] == cores
+    assert not together("-N2 --ntasks-per-node=2 --threads-per-core=1 -t5 --mem=10", "-n1 -t5 --mem=10", **bounded)
+
+
 def test_backfill_plans_with_the_cpus_that_a_partitions_jobs_may_have():
     words = ("-N2 -n6 -t5 --mem=10", "-N1 -n3 -t9 --mem=10", "-N1 -n8 -t9 --mem=10 -pq")
     _, later, _ = jobs(*words, partition="MaxCPUsPerNode=3", until=40)
