@@ -172,7 +172,8 @@ def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
     """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
     Nodes without the features that the job wants do not count. Where it states alternatives in brackets, what such
-    nodes lack can be the answer, too. CPUs are those for memory, too, where MaxMemPerCPU bounds it. Slurm compares with the memory of nodes where memory is not consumable, too.
+    nodes lack can be the answer, too. CPUs are also those for memory, where MaxMemPerCPU bounds it. Slurm compares with
+    the memory of nodes where memory is not consumable, too.
     """
     options, rules = job.options, cluster.parameters.rules
     demand = demand_of(job.request, partition, cluster.machine, rules, job.wants[partition.name].min_nodes)
