@@ -362,6 +362,7 @@ class Want:
         counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
+        dealt: CPUs of its nodes that its tasks get at most, where these are fewer than ``cpus``.
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
@@ -433,6 +434,7 @@ class Want:
     counted_tasks: int = 0
     counts_planned: bool = False
     placed: int = 0
+    dealt: int = FAR
     tasks_of_gpus: int = 0
     late_gres: bool = False
     of_rounds: bool = False

@@ -64,12 +64,15 @@ def _cpus(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """Other CPUs of a job that states its tasks, from 24.11 on: those of its tasks; with fewer it waits for ever."""
+    """Other CPUs of a job that states its tasks, from 24.11 on: nodes with so many, of which its tasks get theirs.
+
+    With fewer than these want it waits for ever.
+    """
     stated = options.placed_tasks or options.tasks
     if stated is None:
         return _cpus(options, value)
     tasks = -(-int(value) // (options.cpus_per_task or 1))
-    return replace(options, tasks=min(tasks, stated), placed_tasks=stated if tasks < stated else 0)
+    return replace(options, tasks=tasks, placed_tasks=stated if tasks != stated else 0)
 
 
 def _tasks(options: BatchOptions, value: str) -> BatchOptions:

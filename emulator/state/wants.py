@@ -97,6 +97,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         tasks_on_node=_tasks_known(options, asked.bounded),
         cpus_of_gpus=of_gpus if in_all else 0,
         placed=_placed(options, asked.nodes, asked.whole, rules),
+        dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
         counted_tasks=_counted_tasks(options, rules),
     )
 
@@ -292,8 +293,8 @@ def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
 
 
 def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:
-    """Tasks of a job that overcommits which must find CPUs of their own all the same; 0 for none."""
-    if options.placed_tasks:
+    """Tasks that must find CPUs of their own of a job that overcommits, or was given fewer CPUs; 0 for none."""
+    if options.placed_tasks > (options.tasks or 0):
         return options.placed_tasks
     if not options.overcommit or not rules.OVERCOMMITTED_ARE_PLACED or (options.cpus_per_task is None and not whole):
         return 0

@@ -101,7 +101,7 @@ class BatchOptions:
         min_cpus: CPUs on each node, at least.
         sockets, cores_per_socket, threads_per_core: what a node must have at least.
         overcommit: whether one task on each node is counted, however many there are.
-        placed_tasks: tasks that must find CPUs of their own, where an update says fewer CPUs than they have; else 0.
+        placed_tasks: tasks that are dealt to its nodes, where an update says other CPUs than they have; else 0.
         contiguous: whether its nodes must be neighbours.
         spread: whether it wants as many nodes as it has tasks.
         prefer: features that it would rather have, as ``constraint``.

@@ -215,7 +215,7 @@ def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[in
     """
     nodes, size, turn = sorted(picked), want.cpus_per_task, 1
     of_core = dict(zip(nodes, np.maximum(core_threads(want, machine)[nodes] // size, 1).tolist(), strict=True))
-    wanted = min(max(want.cpus, len(nodes) * want.cpus_given), len(nodes) * want.per_node)
+    wanted = min(max(min(want.cpus, want.dealt), len(nodes) * want.cpus_given), len(nodes) * want.per_node)
     missing = wanted // size - len(nodes)
     tasks = dict.fromkeys(nodes, 1)
     room = {node: picked[node] // size for node in nodes}

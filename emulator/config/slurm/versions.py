@@ -495,11 +495,11 @@ class Rules:
     )
     UPDATED_CPUS_ARE_OF_TASKS: bool = _rule(
         "24.11",
-        "scontrol update NumCPUs of a job that states its tasks (-n) gives it no more CPUs than these have, and with "
-        "fewer it waits for ever",
+        "scontrol update NumCPUs of a job that states its tasks (-n) gives it nodes with so many CPUs, of which it has "
+        "those of its tasks, and with fewer it waits for ever",
         "it gets so many CPUs",
         "not named in the release notes",
-        *("fewer_cpus_22", "fewer_cpus_24"),
+        *("fewer_cpus_22", "fewer_cpus_24", "more_cpus_24", "more_cpus_26"),
     )
     NUM_TASKS_ARE_CPUS: bool = _rule(
         "24.11",
