@@ -13,7 +13,6 @@ from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import fits_alone, reason_of_nodes
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
-from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.reservations import Reservations
 from emulator.state.run import State
@@ -168,22 +167,25 @@ def _limit(job: Job, cluster: Cluster) -> str:
 def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
     """Whether too few nodes are open to a job: Slurm looks for these before all else (recorded).
 
-    Those are idle for a job that wants whole nodes; for one whose user has nodes alone, those without jobs of other
-    users; for any other, where nothing may be preempted, those that no job has for itself.
+    Those are without jobs of other users, where a user has nodes alone; idle for a job that wants whole nodes and does
+    not share them; for any other, where nothing may be preempted, those that no job has for itself.
     """
     first = job.partitions[0]
     want = job.wants[first.name]
     if want.required is not None and (want.required & ~cluster.machine.up).any():
         return False  # That nodes it names are down or drained is found before.
-    if of_one_user(job, first):
-        return int(np.count_nonzero(cluster.usable(job, first))) < want.min_nodes
-    if want.whole and not has_rows(first):
-        idle = first.nodes & cluster.machine.up & (cluster.free.jobs == 0)
+    of_user = cluster.usable(job, first)
+    if want.whole and not cluster.shares_whole_nodes(job, first):
+        idle = of_user & (cluster.free.jobs == 0)
         return int(np.count_nonzero(idle)) < want.min_nodes or int(cluster.machine.cpus[idle].sum()) < want.cpus
-    if want.whole or cluster.parameters.preempt_mode != ("OFF",):
+    if of_one_user(job, first) and int(np.count_nonzero(of_user)) < want.min_nodes:
+        return True
+    if cluster.parameters.preempt_mode != ("OFF",):
         return False
     unshared = first.nodes & cluster.unshared()
-    return bool(unshared.any()) and not fits_alone(job, first, cluster, first.nodes & cluster.machine.up & ~unshared)
+    if want.whole:
+        return int(np.count_nonzero(of_user & ~unshared)) < want.min_nodes
+    return bool(unshared.any()) and not fits_alone(job, first, cluster, of_user & ~unshared)
 
 
 NOT_AHEAD = (

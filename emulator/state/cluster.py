@@ -560,9 +560,13 @@ class Cluster:
         return free
 
     def _closes(self, job: Job) -> bool:
-        """Whether a job that has whole nodes keeps others from them: not where all share (FORCE, two or more)."""
-        partition = self.partitions[job.run.partition] if job.run is not None else None
-        return partition is None or partition.oversubscribe != "FORCE" or not has_rows(partition)
+        """Whether a job that has whole nodes keeps others from them."""
+        return job.run is None or not self.shares_whole_nodes(job, self.partitions[job.run.partition])
+
+    def shares_whole_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether a job that gets whole nodes shares them: where all do (FORCE), and else only if it gets no parts."""
+        asks = job.options.share and self.nodes_for.whole_nodes
+        return has_rows(partition) and (asks or partition.oversubscribe == "FORCE")
 
     def unshared(self) -> Mask:
         """Nodes that jobs have for themselves which are on the machine now."""
