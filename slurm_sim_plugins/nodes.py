@@ -347,7 +347,7 @@ class Want:
         heavier: nodes that are heavier for it by one, or None.
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
-        pool_of_all: whether the jobs of other partitions count there, too.
+        pool_of_all: whether the jobs of other partitions count there, too, and what is kept for the system.
         all_of_pool: whether a node is of no use to it that has more units free than these jobs may have together.
         withheld: units of each node that reservations keep from it, or None.
         granted: units of each node that its reservation has left for it, or None for any.

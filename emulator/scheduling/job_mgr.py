@@ -289,6 +289,7 @@ def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
         of_rounds=False,
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
+    alone = cluster.before_jobs(alone)
     return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), partition.nodes) is not None
 
 

@@ -106,7 +106,7 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
             want, placed=0, counted_tasks=0, least_loaded=loaded, by_looks=False, switches=0, of_rounds=False
         )
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        want = counting_shares(want, cluster.machine)
+        want = counting_shares(cluster.before_jobs(want), cluster.machine)
         known = bool(nodes.any()) and choose(want, cluster.machine.free(), nodes) is not None
         cluster.fits_alone[key] = known
     return known

@@ -397,11 +397,16 @@ class Cluster:
         want = job.wants[partition.name]
         if self.cores_are_reserved:
             want = self.with_cores(want, job, self.now, self.now)
-        rules = self.parameters.rules
-        if want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN and not partition.had_jobs:
-            want = replace(want, pool_of_all=True)
+        if not partition.had_jobs:
+            want = self.before_jobs(want)
         own = self.reservations.get(job.reservation) if job.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
+
+    def before_jobs(self, want: Want) -> Want:
+        """What a job needs where no job of its partition has started yet, or none counts as it is asked for nodes."""
+        rules = self.parameters.rules
+        of_all = want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN
+        return replace(want, pool_of_all=True) if of_all else want
 
     def with_cores(self, want: Want, job: Job, begin: float, at: float) -> Want:
         """What a job needs, with the cores of nodes that reservations keep from it, or its own one has left.

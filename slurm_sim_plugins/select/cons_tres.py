@@ -335,7 +335,8 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     if want.pool and want.whole:
         # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
         most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
-        units = np.where(most < machine.units * machine.threads, 0, units)
+        least = machine.units + (_kept_units(machine) if want.pool_of_all else 0)
+        units = np.where(most < least * machine.threads, 0, units)
     elif want.pool:
         left = _left_of_pool(want, machine, free)
         if want.all_of_pool:
@@ -358,9 +359,15 @@ def _leaves_threads(want: Want, machine: Machine) -> Mask:
 
 def _left_of_pool(want: Want, machine: Machine, free: Free) -> Ints:
     """Units of each node that the jobs of a partition may still have: any while a CPU is left of what they may."""
-    used = machine.units - free.units if want.pool_of_all else np.zeros_like(free.units)
+    used = machine.units - free.units + _kept_units(machine) if want.pool_of_all else np.zeros_like(free.units)
     left: Ints = np.minimum(free.gres["", want.pool], machine.gres["", want.pool] - used)
     return np.maximum(left, 0)
+
+
+def _kept_units(machine: Machine) -> Ints:
+    """Units of each node that are kept for the system."""
+    units: Ints = -(-machine.kept // machine.threads)
+    return units
 
 
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:

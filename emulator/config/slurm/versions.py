@@ -335,17 +335,17 @@ class Rules:
     MAX_CPUS_OF_OTHERS: bool = _rule(
         "24.11",
         "while no job of a partition has started since the controller did, those of other partitions count for its "
-        "MaxCPUsPerNode",
+        "MaxCPUsPerNode, and CoreSpecCount; so does that as it is asked whether a job could ever start",
         "only its own jobs do",
         "not named in the release notes; nine questions to each of three versions show it",
-        *("max_cpus_of_others_24", "max_cpus_of_others_26"),
+        *("max_cpus_of_others_24", "max_cpus_of_others_26", "cores_of_system_24", "cores_of_system_26"),
     )
     MAX_CPUS_OF_OWN: bool = _rule(
         "26.05",
         "only the jobs of a partition count for its MaxCPUsPerNode, as it was before MAX_CPUS_OF_OTHERS",
         "while none has started, those of other partitions do",
         "not named in the release notes; nine questions to each of three versions show it",
-        *("max_cpus_of_others_24", "max_cpus_of_others_26"),
+        *("max_cpus_of_others_24", "max_cpus_of_others_26", "cores_of_system_24", "cores_of_system_26"),
     )
     USERS_HAVE_PARTS: bool = _rule(
         "24.11",
