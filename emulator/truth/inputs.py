@@ -173,12 +173,13 @@ def _passed_over(scenario: Scenario) -> dict[str, int]:
     """Numbers of refused submissions, where just as many are missing between those of the jobs around them.
 
     Those count of which Slurm makes a record before it refuses them, by its words; all of them if that does not fit.
+    Components of a heterogeneous job have numbers of their own.
     """
-    accepted = [(job.submit, job.id) for job in scenario.submissions]
+    accepted = [(job.submit, job.id, job.id + len(job.options.components)) for job in scenario.submissions]
     between: dict[tuple[int, int], list[Rejection]] = {}
     for rejection in sorted(scenario.recorded.rejected or (), key=lambda each: each.at):
-        before = max((number for at, number in accepted if at <= rejection.at), default=0)
-        behind = min((number for at, number in accepted if at > rejection.at), default=0)
+        before = max((last for at, _, last in accepted if at <= rejection.at), default=0)
+        behind = min((number for at, number, _ in accepted if at > rejection.at), default=0)
         between.setdefault((before, behind), []).append(rejection)
     return {
         rejection.name: number

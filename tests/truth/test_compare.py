@@ -218,6 +218,14 @@ def test_refused_submissions_have_the_numbers_of_records_that_slurm_made(tmp_pat
     assert (names[1], names[2]) == ("Y", "A")
 
 
+def test_components_have_numbers_that_no_refused_submission_has(tmp_path):
+    first = "{name: A, id: 1, submit: 1.0, run: 20, sbatch: [-N1, -t1, ':', -N1]}"
+    row = "- {name: X, at: 2.0, sbatch: [-N1, -n99], error: 'sbatch: error: More processors requested than permitted'}"
+    later = "{name: B, id: 3, submit: 3.0, run: 20, sbatch: [-N1, -t1]}"
+    text = f"{CONF}jobs:\n- {first}\n- {later}\nrejected:\n{row}\n"
+    assert 2 not in inputs_of(scenario(tmp_path, text), Known()).names
+
+
 KNOWN = """\
 [[noise]]
 scenario = "small"
