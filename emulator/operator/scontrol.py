@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
+ON_HOLD = "Job is in held state, pending scheduler release"
+"""That a job on hold gets no priority but by its release."""
 Action = Callable[[list[str], "Controller"], None]
 
 
@@ -272,6 +274,8 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
             jobs.hold(job, controller)
         elif value.upper() == RELEASE:
             jobs.release(job, controller)
+        elif job.on_hold:
+            raise InputError(f"{ON_HOLD} for job {job.id}")
         else:
             # It holds in all of its partitions.
             job.priority, job.priorities, job.held_by, job.fixed_priority = int(value), EMPTY, "", True

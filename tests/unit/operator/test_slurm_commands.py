@@ -433,6 +433,15 @@ def test_a_hold_of_a_running_job_is_its_reason_and_tasks_get_one_priority_when_r
     assert len({job.priority for job in tasks}) == 1
 
 
+@pytest.mark.parametrize(("before", "refused"), [([], 0), ([(5.0, "scontrol hold 2")], 1)])
+def test_a_priority_releases_no_job_that_is_on_hold(before: list[tuple[float, str]], refused: int) -> None:
+    words = ["-N 4 -t 1 --exclusive", "-N 4 -t 1 --exclusive"]
+    found = run(words, [*before, (10.0, "scontrol update JobId=2 Priority=5000")], until=20)
+    assert len(found.refused) == refused
+    assert found.cluster.jobs[2].priority == (0 if refused else 5000)
+    assert (found.cluster.jobs[2].reason == "JobHeldAdmin") == bool(refused)
+
+
 def test_scancel_chooses_by_state_and_ends_no_job_by_other_signals() -> None:
     jobs = ["-N 4 -t 9 --exclusive", "-N 4 -t 9 --exclusive", "-N 4 -t 9 --exclusive"]
     commands = [(10.0, "scancel -s USR1 1"), (20.0, "scancel --state=PENDING 2"), (30.0, "scancel -t R 3")]
