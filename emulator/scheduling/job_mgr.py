@@ -173,15 +173,16 @@ def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
 
     Nodes without the features that the job wants do not count. Where it states alternatives in brackets, what such
     nodes lack can be the answer, too. CPUs are also those for memory, where MaxMemPerCPU bounds it. Slurm compares with
-    the memory of nodes where memory is not consumable, too.
+    all that nodes have, also what is kept for the system (recorded), and where memory is not consumable, too.
     """
     options, rules = job.options, cluster.parameters.rules
     demand = demand_of(job.request, partition, cluster.machine, rules, job.wants[partition.name].min_nodes)
     nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
     ways = choices(options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)
-    few = cluster.machine.cpus < max(options.fewest_cpus, demand.cpus_of_memory)
-    lacking = few | (cluster.machine.memory < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
+    machine, of_system = cluster.machine, np.array([node.system_memory for node in cluster.conf.nodes])
+    few = machine.cpus + machine.kept < max(options.fewest_cpus, demand.cpus_of_memory)
+    lacking = few | (machine.memory + of_system < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
     told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
     if not len(told) or (featured & ~lacking).any():
         return ""

@@ -182,7 +182,9 @@ def test_what_is_kept_for_the_system_is_not_given_to_jobs(kept):
     node = f"{NODE} {kept} MemSpecLimit=500"
     assert had("-N1 --exclusive -t1", node=node) == ((6,), (7500,))
     assert refusal("-N1 -n7 -t1 --mem=1", node=node) == "Requested node configuration is not available"
-    assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=7501", node=node)
+    assert refusal("-n1 -t1 --mem=7501", node=node) == "Requested node configuration is not available"
+    assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=8001", node=node)
+    assert refusal("-N1 --ntasks-per-node=8 -t1", node=node) == "Requested node configuration is not available"
 
 
 @pytest.mark.parametrize(
