@@ -30,7 +30,7 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterato
     for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
         cluster.order.settle(job)
-        if job.eligible is not None and job.options.array is None:
+        if job.eligible is not None and job.options.array is None and not _is_bounded(job):
             del cluster.unsettled[job.id]
         if is_given_up(job, cluster):
             yield job
@@ -51,7 +51,7 @@ def is_given_up(job: Job, cluster: Cluster) -> bool:
 def forget_settled(job: Job, cluster: Cluster) -> None:
     """Of a job that was just submitted and may be scheduled, nothing is left to be found out."""
     options = job.request.options
-    waits_for_more = options.dependencies or options.reservation or options.array is not None
+    waits_for_more = options.dependencies or options.reservation or options.array is not None or _is_bounded(job)
     if job.eligible is not None and not waits_for_more and job.reason not in PASSING:
         del cluster.unsettled[job.id]
 
@@ -78,11 +78,22 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations, enters: bool
     elif job.accrue is None and job.options.array is not None:
         _grow_older(job, cluster, cluster.now)
     bounds = [partition_reason(job, partition) for partition in job.partitions]
-    if bounds[0] is not None and all(bounds):
-        job.reason = bounds[0]
-    elif job.reason in PASSING and job.reason != "JobArrayTaskLimit":
-        # That stays until a task is tried.
-        job.reason = "None"
+    if enters and not all(bounds):
+        bounds = [None]  # Which partitions do not take it, only a pass says.
+    for bound in bounds:
+        if bound is not None:
+            job.reason = bound
+        elif job.reason in PASSING and job.reason != "JobArrayTaskLimit":
+            # That stays until a task is tried.
+            job.reason = "None"
+
+
+def _is_bounded(job: Job) -> bool:
+    """Whether some of several partitions do not take a job: each time that it is queued it shows the last that says so.
+
+    One that takes it and goes behind these takes that away again.
+    """
+    return len(job.partitions) > 1 and any(partition_reason(job, partition) for partition in job.partitions)
 
 
 def _grow_older(job: Job, cluster: Cluster, since: float) -> None:

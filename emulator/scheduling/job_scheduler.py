@@ -145,7 +145,8 @@ class _Pass:
             return False
         reason = partition_reason(job, partition, least=False)
         if reason is not None:
-            job.reason = reason
+            if len(job.partitions) == 1 or self._cluster.order.listed is not None:
+                job.reason = reason
             return False
         return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
 
@@ -164,7 +165,8 @@ class _Pass:
             return
         first, until, walked = order.rank(pairs[tried]), order.rank(pairs[min(tried + left, len(pairs) - 1)]), False
         for job in list(self._cluster.not_yet_tried.values()):
-            ranks = [rank for rank in order.ranks(job) if first < rank]
+            entries = [one for one in order.entries_of(job) if len(job.partitions) == 1 or _is_tried(*one[1:])]
+            ranks = [rank for rank in map(order.rank, entries) if first < rank]
             if not walked and ranks and min(ranks) > until:
                 # Only for those it matters how far the pass counts: it goes as far as there are jobs, or farther.
                 until, walked = order.rank(pairs[self._last_counted(pairs, tried, left)]), True
@@ -453,6 +455,11 @@ class _Pass:
         """Whether a job that waits in a reservation may use nodes outside of it."""
         own = self._controls.reservations.of(job)
         return own is not None and "FLEX" in own.flags and self._cluster.parameters.rules.FLEX_IS_WAITED_FOR
+
+
+def _is_tried(job: Job, partition: Partition) -> bool:
+    """Whether a partition takes a job, as the main loop asks."""
+    return partition_reason(job, partition, least=False) is None
 
 
 def _named_lack_memory(job: Job, partition: Partition, cluster: Cluster) -> bool:

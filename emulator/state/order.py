@@ -259,8 +259,12 @@ class Order:
         return [pair for first in merged([some[0] for some in parts]) for pair in part_of[id(first)]]
 
     def ranks(self, job: Job) -> Iterable[Rank]:
+        """By what the entries of a job are ordered."""
+        return map(self.rank, self.entries_of(job))
+
+    def entries_of(self, job: Job) -> Sequence[Pair]:
         """The entries of a job, one in each of its partitions."""
-        return map(self.rank, self._pairs_of(job)) if job.id in self._many else ()
+        return self._pairs_of(job) if job.id in self._many else ()
 
     def rank(self, pair: Pair) -> Rank:
         """By what an entry is ordered, as its job is now."""
