@@ -27,7 +27,7 @@ from emulator.state.wants import (
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.nodes import Want
+from slurm_sim_plugins.nodes import Mask, Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
@@ -277,6 +277,11 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
 
 
 def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
+    return fits_idle(want, partition.nodes, cluster)
+
+
+def fits_idle(want: Want, nodes: Mask, cluster: Cluster) -> bool:
+    """Whether what a job needs would fit onto nodes if they were idle."""
     # Slurm does not place tasks for this.
     loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
     alone = replace(
@@ -291,21 +296,23 @@ def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
     alone = cluster.before_jobs(alone)
-    return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), partition.nodes) is not None
+    return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), nodes) is not None
+
+
+def preferred_part(options: BatchOptions, want: Want, cluster: Cluster) -> Want:
+    """What a job needs with what it would rather have, as if it had to: its constraint is not looked at then."""
+    many = len(choices(options.prefer, cluster.machine.features, unknown=True))
+    return replace(want, choices=want.choices[:many])
 
 
 def _fits_as_preferred(
     options: BatchOptions, wants: Mapping[str, Want], partitions: Iterable[Partition], cluster: Cluster
 ) -> bool | None:
-    """Whether a submission fits onto the nodes that it would rather have, as it has to; None if it has no such wish.
-
-    Its constraint is not looked at then: the choices of ``--prefer`` go first.
-    """
+    """Whether a submission fits onto the nodes that it would rather have, as it has to; None if it has no such wish."""
     if not options.prefer or cluster.parameters.ignore_prefer_validation:
         return None
-    many = len(choices(options.prefer, cluster.machine.features, unknown=True))
     return any(
-        _fits(replace(want, choices=want.choices[:many]), one, cluster)
+        _fits(preferred_part(options, want, cluster), one, cluster)
         for one, want in ((one, wants[one.name]) for one in partitions)
     )
 

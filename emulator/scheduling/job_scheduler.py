@@ -16,11 +16,20 @@ import numpy as np
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full, drawn, of_record, still_waits, waited
-from emulator.scheduling.job_mgr import fits_empty, least_nodes, move, partition_reason, stay_alone
+from emulator.scheduling.job_mgr import (
+    fits_empty,
+    fits_idle,
+    least_nodes,
+    move,
+    partition_reason,
+    preferred_part,
+    stay_alone,
+)
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.machine import has_rows
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import State
@@ -227,7 +236,7 @@ class _Pass:
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
         allowed = self._allowed(job, partition)
-        if self._is_not_begun(job) or self._is_not_of_reservation(job, partition):
+        if self._is_not_begun(job) or self._is_not_of_reservation(job, partition) or self._prefers(job, partition):
             return
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
@@ -250,6 +259,27 @@ class _Pass:
             if self._start_at_once(job, partition, allowed):
                 return
         self._fail(job, partition)
+
+    def _prefers(self, job: Job, partition: Partition) -> bool:
+        """Whether the nodes that a job would rather have are there, but in use; only backfill gives it others then.
+
+        Its partition is left at it before it is tried without what it would rather have.
+        """
+        cluster = self._cluster
+        if not job.options.prefer or cluster.parameters.rules.OTHERS_THAN_PREFERRED:
+            return False
+        if has_rows(partition) or cluster.parameters.preempt_mode != ("OFF",):
+            return False
+        stay_alone(job, [partition], cluster)
+        want = preferred_part(job.options, cluster.want(job, partition), cluster)
+        free, there = cluster.beside_suspended(cluster.free, partition), self._left(partition)[0]
+        if cluster.choose(want, free, self._allowed(job, partition)) is not None:
+            return False
+        if not fits_idle(want, there & self._controls.not_reserved(job), cluster):
+            return False
+        job.reason = "Priority"
+        self._hold_up(job, partition)
+        return True
 
     def _start(self, job: Job, partition: Partition, allocation: Allocation, row: int = 0) -> None:
         self._controls.start(job, partition, allocation, row=row)

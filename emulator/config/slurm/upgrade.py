@@ -187,6 +187,10 @@ def _max_cpus(conf: SlurmConf) -> str:
     return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
 
 
+def _preferring(_: SlurmConf) -> str:
+    return "jobs with --prefer"
+
+
 def _user_parts(conf: SlurmConf) -> str:
     bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
     return f"{_partitions(bounded)}: jobs of --exclusive=user" if bounded else ""
@@ -487,6 +491,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,
+    "OTHERS_THAN_PREFERRED": _preferring,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
     "NUM_TASKS_ARE_CPUS": _updated_tasks,
     "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,

@@ -493,6 +493,13 @@ class Rules:
         "not named in the release notes; what plugins of job_submit are told shows it",
         *("updates_22",),
     )
+    OTHERS_THAN_PREFERRED: bool = _rule(
+        "26.05",
+        "the main loop gives a job other nodes where those that it would rather have (--prefer) are in use",
+        "it leaves the partition at such a job, which shows Priority; only backfill gives it others",
+        "not named in the release notes",
+        *("prefer_22", "prefer_24", "prefer_26"),
+    )
     UPDATED_CPUS_ARE_OF_TASKS: bool = _rule(
         "24.11",
         "scontrol update NumCPUs of a job that states its tasks (-n) gives it nodes with so many CPUs, of which it has "
