@@ -118,7 +118,7 @@ class Endings(Part):
             job.requeue_after = False
             self.over(number, State.TIMEOUT, job.sequence)
             for other in self._take_along(job):
-                self.over(other.id, State.FAILED, other.sequence)
+                self.over(other.id, self._outcome_beside(State.TIMEOUT, other), other.sequence)
 
     def ended_at_limit(self, number: int, index: int) -> None:
         """The pass after the end of a run at its limit, in its order among the other ends."""
@@ -252,7 +252,18 @@ class Endings(Part):
             self._outcomes[job.id], self._dead_at[job.id] = outcome, self.cluster.now + delay
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
-            self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
+            self.terminate(other, self._outcome_beside(outcome, other), at_once)
+
+    def _outcome_beside(self, outcome: State, other: Job) -> State:
+        """The outcome of a further component where the first one ends so.
+
+        One that has come to its own limit, too, is killed by the same sweep (recorded).
+        """
+        assert other.run is not None
+        if outcome is not State.TIMEOUT:
+            return outcome
+        limit = self.stints.killed_from(other, other.run.suspended(self.cluster.now))
+        return outcome if self._reached(limit) else State.FAILED
 
     def _dies_in(self, job: Job) -> float:
         """Seconds from SIGTERM until the processes of a job are gone."""

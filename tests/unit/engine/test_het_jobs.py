@@ -154,6 +154,15 @@ def test_at_the_limit_of_the_first_all_end(version: str, reason: str) -> None:
     ]
 
 
+def test_at_limits_alike_all_components_are_killed() -> None:
+    """Recorded on 22.05: the sweep that kills the first one finds the others at their limits, too."""
+    assert states(cluster((0, 500, "-n1 -t1 : -n1 -t1 : -n1 -t5"), version="24.11")) == [
+        ("TIMEOUT", "TimeLimit"),
+        ("TIMEOUT", "TimeLimit"),
+        ("FAILED", "NonZeroExitCode"),
+    ]
+
+
 def test_at_its_own_limit_a_component_ends_by_itself() -> None:
     found = cluster((0, 200, "-n1 -t5 : -n1 -t1"))
     assert states(found) == [("COMPLETED", "None"), ("TIMEOUT", "TimeLimit")]
