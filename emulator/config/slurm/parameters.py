@@ -75,10 +75,10 @@ _PRIORITY = (
     Word("PriorityWeightPartition", HONOURED, "weight of the partition", Kind.COUNT, "0"),
     Word("PriorityWeightQOS", HONOURED, "weight of the quality of service", Kind.COUNT, "0"),
     Word("PriorityWeightTRES", HONOURED, "weight of each kind of resource", Kind.WEIGHTS),
-    Word("PriorityMaxAge", HONOURED, "age at which the age factor is 1", Kind.TIME, "7-0"),
+    Word("PriorityMaxAge", HONOURED, "age at which the age factor is 1", Kind.LIMIT, "7-0"),
     Word("PriorityFavorSmall", HONOURED, "whether small jobs go first", Kind.FLAG, "NO"),
-    Word("PriorityDecayHalfLife", HONOURED, "half-life of past usage; 0 is none", Kind.TIME, "7-0"),
-    Word("PriorityCalcPeriod", HONOURED, "how often priorities are calculated", Kind.TIME, "5"),
+    Word("PriorityDecayHalfLife", HONOURED, "half-life of past usage; 0 is none", Kind.LIMIT, "7-0"),
+    Word("PriorityCalcPeriod", HONOURED, "how often priorities are calculated", Kind.LIMIT, "5"),
     Word(
         "PriorityUsageResetPeriod",
         HONOURED,
