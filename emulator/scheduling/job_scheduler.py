@@ -26,7 +26,7 @@ from emulator.scheduling.job_mgr import (
     stay_alone,
 )
 from emulator.scheduling.preempt import license_victims, make_way, victims
-from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
+from emulator.scheduling.reasons import FOR_MAINTENANCE, NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.machine import has_rows
@@ -455,6 +455,9 @@ class _Pass:
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
             self._hold_up(job, partition)
+        own = self._controls.reservations.of(job) if job.reason == FOR_MAINTENANCE else None
+        if own is not None:
+            self._keep(own.nodes)
 
     def _are_named_available(self, named: Mask | None, job: Job, partition: Partition) -> bool:
         """Whether nodes that a job names are up, and not kept from it."""

@@ -30,6 +30,8 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         unreserved: nodes that no reservation keeps from it.
         kept: nodes that are kept for jobs before it.
     """
+    if _is_overlapped(job, partition, cluster, unreserved):
+        return FOR_MAINTENANCE
     up = partition.nodes & cluster.machine.up
     if fits_alone(job, partition, cluster, up & unreserved & ~kept):
         return RESOURCES
@@ -51,6 +53,15 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def _is_overlapped(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
+    """Whether other reservations overlap that of a job, and have all of its nodes."""
+    own = cluster.reservations.get(job.options.reservation) if job.options.reservation else None
+    if own is None or own.flags & {"ANY_NODES", "FLEX"}:
+        return False
+    nodes = partition.nodes & own.nodes
+    return bool(nodes.any()) and not (nodes & unreserved).any()
 
 
 def _all_reserved(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
