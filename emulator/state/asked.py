@@ -27,6 +27,7 @@ class Asked:
         partition: where.
         cluster: the cluster state.
         nodes: that it wants at least.
+        fewest: that it must have there, however many tasks it has.
         most: and at most; None for no bound.
         target: as many are taken if there are so many.
         named: nodes that it names; None if it names none.
@@ -41,6 +42,7 @@ class Asked:
     partition: Partition
     cluster: Cluster
     nodes: int
+    fewest: int
     most: int | None
     target: int
     named: Mask | None
@@ -143,12 +145,13 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
         # Nodes without a task are not asked for.
         most = max(nodes, min(most, options.tasks))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
-    fewest = _fewest(fewest, options, alone, rules)
+    must, fewest = fewest, _fewest(fewest, options, alone, rules)
     return Asked(
         request=request,
         partition=partition,
         cluster=cluster,
         nodes=max(nodes, fewest, nodes_by_tasks(options, rules)),
+        fewest=must,
         most=most,
         target=max(_target(options, nodes, most, tasks, rules), fewest),
         named=named,

@@ -251,8 +251,14 @@ def _gpus_in_all(asked: Asked) -> tuple[tuple[str, str, int], ...]:
 
 
 def _too_few_tasks(asked: Asked) -> bool:
-    """Whether no node suffices, as --mincpus asks for more CPUs than the tasks of a node may have."""
+    """Whether no nodes suffice: --mincpus asks for more CPUs than the tasks of a node may have, or tasks are too few.
+
+    Where the least loaded nodes are taken, or many (--spread-job), no node goes without a task, also for MinNodes.
+    """
     options = asked.options
+    by_tasks = (asked.partition.least_loaded or options.spread) and not asked.whole_nodes
+    if by_tasks and options.tasks is not None and options.tasks < max(asked.nodes, asked.fewest):
+        return True
     bound = asked.rules.MIN_CPUS_CHOOSE_NODES and options.tasks_per_node and not asked.whole and not options.gres
     return bool(bound) and (options.min_cpus or 0) > asked.of_node
 

@@ -38,13 +38,14 @@ def controller(
     node: str = NODE,
     partition: str = "",
     until: float = 5000,
+    version: str | None = None,
 ) -> Controller:
     """A job of each of the words for sbatch, one second after the other."""
     text = CONF.format(options=options, select=select, lines=lines, node=node, partition=partition)
     requests = [
         JobRequest(number, float(number), run, parse_sbatch(word.split()), "me") for number, word in enumerate(words, 1)
     ]
-    made = Controller(parse_slurm_conf(text), requests)
+    made = Controller(parse_slurm_conf(text), requests, slurm_version=version)
     made.run(until)
     return made
 
@@ -158,6 +159,15 @@ def test_backfill_plans_with_the_cpus_that_a_partitions_jobs_may_have():
     words = ("-N2 -n6 -t5 --mem=10", "-N1 -n3 -t9 --mem=10", "-N1 -n8 -t9 --mem=10 -pq")
     _, later, _ = jobs(*words, partition="MaxCPUsPerNode=3", until=40)
     assert later.planned_start == pytest.approx(300, abs=5)
+
+
+@pytest.mark.parametrize(("version", "nodes"), [("22.05", 2), ("24.11", 1)])
+def test_least_loaded_nodes_have_a_task_each(version: str, nodes: int) -> None:
+    few = "-n1 -t1 --mem=10"
+    assert len(had(few, partition="MinNodes=2", version=version)[0]) == nodes
+    assert refusal(few, partition="MinNodes=2 LLN=YES", version=version) == UNAVAILABLE
+    assert refusal(f"{few} --spread-job", partition="MinNodes=2", version=version) == UNAVAILABLE
+    assert len(had("-n2 -t1 --mem=10", partition="MinNodes=2 LLN=YES", version=version)[0]) in (1, 2)
 
 
 def test_sockets_are_given_to_one_job_at_a_time():
