@@ -27,7 +27,7 @@ def gres_given(
             if share > 0:
                 _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
                 missing -= share
-        lacks = missing == count if want.first_node else missing > 0
+        lacks = missing == count if want.first_node and not want.sure_of_gres else missing > 0
         if lacks:
             return None
     if want.all_gres:

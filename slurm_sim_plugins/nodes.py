@@ -366,6 +366,8 @@ class Want:
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
+        sure_of_gres: whether that node must have all generic resources that are wanted in all, though those of nodes
+            before it count for the choice (they have types).
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
             and more of these are given than have been counted; as it is planned that does not matter.
         never: why it can never start in the partition, or empty.
@@ -437,6 +439,7 @@ class Want:
     dealt: int = FAR
     tasks_of_gpus: int = 0
     late_gres: bool = False
+    sure_of_gres: bool = False
     of_rounds: bool = False
     never: str = ""
 

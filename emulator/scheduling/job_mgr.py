@@ -292,6 +292,7 @@ def fits_idle(want: Want, nodes: Mask, cluster: Cluster) -> bool:
         by_looks=False,
         least_loaded=loaded,
         whole_tasks=whole_tasks,
+        sure_of_gres=False,
         of_rounds=False,
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose

@@ -114,7 +114,14 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
         want = job.wants[partition.name]
         loaded = want.least_loaded and not want.by_looks
         want = replace(
-            want, placed=0, counted_tasks=0, least_loaded=loaded, by_looks=False, switches=0, of_rounds=False
+            want,
+            placed=0,
+            counted_tasks=0,
+            least_loaded=loaded,
+            by_looks=False,
+            switches=0,
+            sure_of_gres=False,
+            of_rounds=False,
         )
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
         want = counting_shares(cluster.before_jobs(want), cluster.machine)

@@ -168,7 +168,14 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         last_first=asked.parameters.pack_serial_at_end and single and not counted,
         # select/linear does not so (recorded).
         first_node=asked.one_node and first,
+        sure_of_gres=_sure_of_gres(want, asked),
     )
+
+
+def _sure_of_gres(want: Want, asked: Asked) -> bool:
+    """Whether generic resources that a job wants in all have types: it gets no fewer of these then (recorded)."""
+    wanted = {name for name, _, _ in want.gres_total}
+    return any(name in wanted and bool(kind) for name, kind in asked.cluster.machine.gres)
 
 
 def _beside_others(want: Want, asked: Asked) -> Want:

@@ -52,11 +52,12 @@ class Rules:
     FIRST_NODE_FOR_ONE: bool = _rule(
         "26.05",
         "a job of -N1 or -n1 gets the first node that has room for it, by weight and then in the order of the file; "
-        "GPUs of nodes that were looked at before count for a job of --gpus, which may get fewer",
+        "GPUs of nodes that were looked at before count for a job of --gpus, which may get fewer, or, where they have "
+        "types, waits for ever",
         "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
         "release notes of 26.05: an optimized single-node path through the scheduling logic",
         *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
-        *("gpus_of_nodes_before_26",),
+        *("gpus_of_nodes_before_26", "typed_gpus_before_26"),
     )
     SIZES_ARE_RENEWED: bool = _rule(
         "24.11",
