@@ -49,7 +49,9 @@ class Observer:
             planned = expected_start(job, now)
             if not notes.planned or notes.planned[-1][1] != planned:
                 notes.planned.append((now, planned))
-            priority = shown_priority(job) if notes.priorities else int(job.priority)
+            # Before any is tried it is that of the first partition (recorded).
+            first = job.number_in(job.partitions[0].name)
+            priority = shown_priority(job) if notes.priorities else int(first)
             if not notes.priorities or notes.priorities[-1][1] != priority:
                 notes.priorities.append((now, priority))
 
