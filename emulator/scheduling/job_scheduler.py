@@ -88,7 +88,7 @@ class _Pass:
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._cluster.order.listed is None and self._no_job_left():
-                self._tell_those_behind(pairs, index, left)
+                self._tell_those_behind(self._up_to_component(pairs, index), index, left)
                 break
         return True
 
@@ -168,6 +168,20 @@ class _Pass:
         """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
+    @property
+    def _ends_at_components(self) -> bool:
+        """Whether the loop ends at a component of a heterogeneous job in a partition that was left before."""
+        rules = self._cluster.parameters.rules
+        return rules.SECOND_COMPONENT_STOPS and not rules.COMPONENTS_STOP_NOTHING
+
+    def _up_to_component(self, pairs: list[Pair], tried: int) -> list[Pair]:
+        """The entries that are looked at where all partitions are left: those up to the next such component."""
+        if not (self._cluster.het_jobs and self._ends_at_components):
+            return pairs
+        behind = range(tried + 1, len(pairs))
+        ends = (place for place in behind if pairs[place][1].request.het_job_id is not None)
+        return pairs[: next(ends, len(pairs) - 1) + 1]
+
     def _tell_those_behind(self, pairs: list[Pair], tried: int, left: int) -> None:
         order = self._cluster.order
         if not self._cluster.not_yet_tried:
@@ -225,6 +239,7 @@ class _Pass:
         """Try a job, unless its partition is kept for one before it."""
         if job.request.het_job_id is not None:
             # Backfill starts all of its components together; those behind it wait (recorded).
+            self._stopped = self._ends_at_components and (partition.name, "") in self._failed
             self._block(job, partition)
         elif (partition.name, job.reservation) in self._failed:
             self._behind(job)

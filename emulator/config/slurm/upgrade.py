@@ -240,6 +240,10 @@ def _shares(conf: SlurmConf) -> str:
     return "jobs with GPUs, on nodes of which others have shares" if shares else ""
 
 
+def _behind_components(_: SlurmConf) -> str:
+    return "jobs behind heterogeneous ones"
+
+
 def _components(conf: SlurmConf) -> str:
     return "reasons of heterogeneous jobs at their limits"
 
@@ -513,6 +517,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "LARGE_JOBS_WAIT": _too_large,
     "GROUPS_ARE_WAITED_FOR": _closed,
     "SEGMENTS_OF_BLOCKS": _segments,
+    "SECOND_COMPONENT_STOPS": _behind_components,
+    "COMPONENTS_STOP_NOTHING": _behind_components,
     "COMPONENTS_SHOW_THE_CODE": _components,
 }
 """Of each rule what of a configuration it concerns."""

@@ -659,6 +659,21 @@ class Rules:
         "not named in the release notes; 120 questions to each of two versions show it",
         *("blocks_24", "blocks_26", "segments_26"),
     )
+    SECOND_COMPONENT_STOPS: bool = _rule(
+        "24.11",
+        "the main loop ends at a component of a heterogeneous job in a partition that was left before, so at the "
+        "second one that waits; those behind it are not looked at, and keep their reasons",
+        "it goes on, and those behind show Priority",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("het_stops_24", "het_stops_26"),
+    )
+    COMPONENTS_STOP_NOTHING: bool = _rule(
+        "26.05",
+        "the main loop goes on behind such a component, as it did before SECOND_COMPONENT_STOPS",
+        "it ends there",
+        "not named in the release notes",
+        *("het_stops_24", "het_stops_26"),
+    )
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "components that end because the first one was killed at its limit show what its script ended with: "

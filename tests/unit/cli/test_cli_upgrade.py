@@ -139,6 +139,8 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "LARGE_JOBS_WAIT": "partitions p, q, r: jobs that are too large",
         "GROUPS_ARE_WAITED_FOR": "partition r",
         "SEGMENTS_OF_BLOCKS": "",
+        "SECOND_COMPONENT_STOPS": "jobs behind heterogeneous ones",
+        "COMPONENTS_STOP_NOTHING": "jobs behind heterogeneous ones",
         "COMPONENTS_SHOW_THE_CODE": "reasons of heterogeneous jobs at their limits",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
@@ -207,6 +209,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "LONG_JOBS_MUST_FIT",
         "LARGE_JOBS_MUST_FIT",
         "GROUPS_ARE_WAITED_FOR",
+        "SECOND_COMPONENT_STOPS",
         "COMPONENTS_SHOW_THE_CODE",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
@@ -242,14 +245,16 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "BACK_IS_NEWS",
         "LARGE_JOBS_MUST_FIT",
         "LARGE_JOBS_WAIT",
+        "COMPONENTS_STOP_NOTHING",
+        "SECOND_COMPONENT_STOPS",
         "COMPONENTS_SHOW_THE_CODE",
     }
-    limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-4]
+    limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-5]
     assert (limited.rule.name, limited.concerns) == (
         "LONG_JOBS_MUST_FIT",
         "partition q: jobs that are beyond a limit and too large",
     )
-    everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-2]
+    everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-3]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
     more = "PriorityType=priority/basic\n" + plain.replace("ALL", "ALL OverSubscribe=FORCE:2")
     concerns = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(more), "22.05", "26.05").rules}
