@@ -363,6 +363,7 @@ class Want:
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         dealt: CPUs of its nodes that its tasks get at most, where these are fewer than ``cpus``.
+        nodes_with_tasks: of more nodes than these the last ones give CPUs alone, for a job that has not all of them.
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
@@ -437,6 +438,7 @@ class Want:
     counts_planned: bool = False
     placed: int = 0
     dealt: int = FAR
+    nodes_with_tasks: int = FAR
     tasks_of_gpus: int = 0
     late_gres: bool = False
     sure_of_gres: bool = False

@@ -108,14 +108,22 @@ class Asked:
         """How many nodes it may have at most; None for any number.
 
         MaxNodes of the partition bounds a job that could do with as many. GPUs are not shared out among more nodes
-        than there are tasks.
+        than there are tasks, but in versions in which they go beyond.
         """
         bound, options = self.partition.max_nodes, self.options
         if self.most is not None:
             return self.most
         if bound is not None and self.nodes <= bound < min(self.cpus, int(self.partition.nodes.sum())):
             return bound
-        return max(self.nodes, options.tasks) if options.tasks is not None and options.gpus else None
+        of_tasks = options.tasks is not None and options.gpus and not self.beyond_tasks
+        return max(self.nodes, options.tasks or 0) if of_tasks else None
+
+    @property
+    def beyond_tasks(self) -> bool:
+        """Whether its GPUs may be on more nodes than it has tasks: it states their number, and none of nodes."""
+        rules, options = self.rules, self.options
+        beyond = rules.GPUS_GO_BEYOND_TASKS and not rules.GPUS_STAY_WITH_TASKS
+        return beyond and bool(options.gpus) and options.tasks is not None and self.most is None
 
 
 def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Asked:

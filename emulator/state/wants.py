@@ -147,6 +147,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
         cpus_per_gpu=asked.demand.cpus_per_gpu,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
+        nodes_with_tasks=asked.tasks if asked.beyond_tasks and not asked.whole else FAR,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
     )
 

@@ -861,6 +861,9 @@ def allocate(
     if want.memory_per_gpu:
         gpus = np.sum([np.array(counts) for (name, _), counts in gres.items() if name == "gpu"], axis=0)
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
+    if len(nodes) > want.nodes_with_tasks:
+        memory[want.nodes_with_tasks :] = 0
+        gres = {kind: _of_first(counts, want.nodes_with_tasks) for kind, counts in gres.items()}
     if machine.by_socket is not None:
         gres |= machine.by_socket.given(free.gres, nodes, _asked_of_sockets(want, machine, free, taken, had))
     if want.pool:
@@ -875,6 +878,11 @@ def allocate(
         want.whole,
         0 if machine.one_thread or want.whole or want.memory_of_core else int(cpus.sum()),
     )
+
+
+def _of_first(counts: list[int], nodes: int) -> list[int]:
+    """Counts of so many nodes at the beginning, and none of the others."""
+    return [*counts[:nodes], *([0] * (len(counts) - nodes))]
 
 
 def _asked_of_sockets(want: Want, machine: Machine, free: Free, taken: Ints, had: Ints) -> list[Asked]:

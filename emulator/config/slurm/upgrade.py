@@ -457,6 +457,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "TASKS_FOLLOW_GPUS": _tasks_and_gpus,
     "GPUS_OF_TASKS_BOUND_LATE": _tasks_and_gpus,
+    "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
+    "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,
     "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,

@@ -198,6 +198,21 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpus_of_tasks_22", "gpus_of_tasks_24", "gpus_of_tasks_26"),
     )
+    GPUS_GO_BEYOND_TASKS: bool = _rule(
+        "24.11",
+        "a job of --gpus that states fewer tasks than its GPUs need nodes, and no number of nodes, gets as many nodes; "
+        "those behind its tasks give CPUs as for a task, and none of its memory and GPUs",
+        "it is refused",
+        "not named in the release notes; eleven questions to each of three versions show it",
+        *("gpus_beyond_tasks_22", "gpus_beyond_tasks_24"),
+    )
+    GPUS_STAY_WITH_TASKS: bool = _rule(
+        "26.05",
+        "such a job gets no more nodes than it has tasks, as it was before GPUS_GO_BEYOND_TASKS",
+        "it gets as many nodes as its GPUs need",
+        "not named in the release notes; eleven questions to each of three versions show it",
+        *("gpus_beyond_tasks_24", "gpus_beyond_tasks_26"),
+    )
     GPUS_COUNT_CPUS: bool = _rule(
         "24.11",
         "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits",
