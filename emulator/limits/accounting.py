@@ -225,7 +225,16 @@ class Accounting:
                 refused = refused or acct_policy.never(job.account, self._wanted(job, partition), job.limit)
                 if refused:
                     raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
+                self._check_component(job, partition)
             self._try_in(job, job.partitions[0])
+
+    def _check_component(self, job: LimitedJob, partition: Partition) -> None:
+        """Refuse a component of a heterogeneous job that is too large by itself, where limits deny these."""
+        denies = job.request.het_job_id is not None and self._cluster.parameters.rules.LIMITS_DENY_COMPONENTS
+        if job.account is None or not denies:
+            return
+        if acct_policy.never(job.account, self._wanted(job, partition), job.limit, denies):
+            raise RejectedError(acct_policy.POLICY)
 
     def most_nodes(self, job: LimitedJob, partition: Partition | None = None) -> float:
         """How many nodes may be chosen for a job in a partition (None: in any); infinite where that is not limited."""

@@ -267,17 +267,19 @@ def too_many(account: Account, count: int) -> str:
     return ""
 
 
-def never(account: Account, amounts: Vector, limit: float) -> str:
+def never(account: Account, amounts: Vector, limit: float, denies: bool = False) -> str:
     """Why ``DenyOnLimit`` refuses a job that is too large or too small by itself; empty if it does not.
 
     Args:
         account: on whose account it is.
         amounts: what it asks for.
         limit: seconds that it asks for.
+        denies: whether it is refused without that flag, too.
     """
-    if not any("DENYONLIMIT" in quality.flags for quality in account.qualities):
+    if not (denies or any("DENYONLIMIT" in quality.flags for quality in account.qualities)):
         return ""
-    found = (_never_in(bounds, amounts, limit) for quality, bounds in account.own if "DENYONLIMIT" in quality.flags)
+    strict = [bounds for quality, bounds in account.own if denies or "DENYONLIMIT" in quality.flags]
+    found = (_never_in(bounds, amounts, limit) for bounds in strict)
     return next(filter(None, found), "") or _never_on(account, amounts, limit)
 
 

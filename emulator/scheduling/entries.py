@@ -112,10 +112,10 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
-    if job.request.het_job_id is not None:
-        return "None"  # Whether components could start is not asked.
     if limited := _limit(job, cluster):
         return limited
+    if job.request.het_job_id is not None:
+        return "None"  # Whether components could start is not asked.
     if reservations.by_name or not cluster.machine.all_up:
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())

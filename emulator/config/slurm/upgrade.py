@@ -248,6 +248,12 @@ def _components(conf: SlurmConf) -> str:
     return "reasons of heterogeneous jobs at their limits"
 
 
+def _limited_components(conf: SlurmConf) -> str:
+    enforced = {word.lower() for word in conf.parameters.words("AccountingStorageEnforce")}
+    limits = bool(enforced & {"limits", "safe", "1", "all"})
+    return "heterogeneous jobs beyond limits of their accounts" if limits else ""
+
+
 def _min_cpus(conf: SlurmConf) -> str:
     return "jobs with --mincpus"
 
@@ -521,6 +527,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SEGMENTS_OF_BLOCKS": _segments,
     "SECOND_COMPONENT_STOPS": _behind_components,
     "COMPONENTS_STOP_NOTHING": _behind_components,
+    "LIMITS_DENY_COMPONENTS": _limited_components,
     "COMPONENTS_SHOW_THE_CODE": _components,
 }
 """Of each rule what of a configuration it concerns."""

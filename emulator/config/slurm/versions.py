@@ -689,6 +689,14 @@ class Rules:
         "not named in the release notes",
         *("het_stops_24", "het_stops_26"),
     )
+    LIMITS_DENY_COMPONENTS: bool = _rule(
+        "26.05",
+        "a heterogeneous job is refused if one of its components is by itself beyond a limit of its association or its "
+        "quality of service, also without DenyOnLimit",
+        "it waits",
+        "not named in the release notes; ten questions to each of three versions show it",
+        *("het_limits_22", "het_limits_24", "het_limits_26", "het_tres_26"),
+    )
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "components that end because the first one was killed at its limit show what its script ended with: "
