@@ -250,7 +250,7 @@ def _components(conf: SlurmConf) -> str:
 
 def _limited_components(conf: SlurmConf) -> str:
     enforced = {word.lower() for word in conf.parameters.words("AccountingStorageEnforce")}
-    limits = bool(enforced & {"limits", "safe", "1", "all"})
+    limits = bool(enforced & {"limits", "safe", "2", "all"})
     return "heterogeneous jobs beyond limits of their accounts" if limits else ""
 
 
