@@ -135,8 +135,7 @@ class Endings(Part):
             return
         self.sweep_limits()
         self._sweep_reservations()
-        due = [0.0 if job.vacating else stints.swept_from(job) for job in self.cluster.running.values()]
-        stints.sweep_due = min(due, default=math.inf)
+        stints.sweep_due = stints.next_sweep()
 
     def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""
@@ -174,13 +173,18 @@ class Endings(Part):
 
     def sweep_limits(self) -> None:
         """Kill what has exceeded the limit of a run, a reservation, or a grace time."""
+        # Most runs are far from their limits: limits end in whole seconds, so not before that of the next one.
+        later, none_reserved = self.cluster.now + 1.0, not self.reservations.by_name
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
+                continue
+            by_limit = none_reserved and not job.vacating
+            if by_limit and job.request.signal_time is None and job.run.expires > later:
                 continue
             if not job.vacating and self._reached(self.stints.signalled_from(job)):
                 self._signal(job)
                 continue
-            if not job.vacating and not self.reservations.by_name and not self._reached(job.run.expires):
+            if by_limit and not self._reached(job.run.expires):
                 continue
             graced = job.vacating and self._reached(job.end_limit)
             reserved = self.reservations.of(job)

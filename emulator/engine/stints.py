@@ -78,9 +78,21 @@ class Stints(Part):
 
     def swept_from(self, job: Job) -> float:
         """The beginning of the second from which on a sweep ends a run: at its limit, or before by a signal."""
-        assert job.run is not None
-        killed = min(self.killed_from(job), self.signalled_from(job))
-        return killed if self.ideal or killed == math.inf else self.cluster.second_of(killed)
+        return self._second_of(self._ended_from(job))
+
+    def next_sweep(self) -> float:
+        """The beginning of the second from which on a sweep ends any run; at once while one gives way."""
+        running = self.cluster.running.values()
+        if any(job.vacating for job in running):
+            return 0.0
+        return self._second_of(min(map(self._ended_from, running), default=math.inf))
+
+    def _ended_from(self, job: Job) -> float:
+        killed = self.killed_from(job)
+        return killed if job.request.signal_time is None else min(killed, self.signalled_from(job))
+
+    def _second_of(self, time: float) -> float:
+        return time if self.ideal or time == math.inf else self.cluster.second_of(time)
 
     def signalled_from(self, job: Job) -> float:
         """From when on a sweep sends a run the signal that ends it: before its limit, and by a sweep more.
