@@ -188,10 +188,11 @@ def _rejections(scenario: Scenario, emulation: Emulation) -> Iterator[Difference
 
 
 def _words(error: str) -> str:
+    """What refuses a submission, of what ``sbatch`` says; its warnings refuse nothing."""
     lines = (
         error.replace("sbatch: error: ", "")
         .replace("sbatch: fatal: ", "")
         .replace("Batch job submission failed: ", "")
         .splitlines()
     )
-    return "; ".join(line.strip() for line in lines)
+    return "; ".join(line.strip() for line in lines if not line.lower().startswith("sbatch: warning: "))

@@ -168,6 +168,14 @@ def test_each_difference_in_what_was_expected_is_told(tmp_path, told, otherwise,
     assert expected in differences(tmp_path, EXPECTED.replace(told, otherwise))
 
 
+@pytest.mark.parametrize(("word", "differ"), [("warning", set()), ("Warning", set()), ("error", {("X", "rejection")})])
+def test_warnings_of_sbatch_refuse_nothing(tmp_path, word, differ):
+    said = f"error: |-\n    sbatch: {word}: can't run 1 processes on 2 nodes\n    sbatch: error: B"
+    text = re.sub(r"error: 'sbatch: error: B([^']*)'", lambda found: said + found[1], EXPECTED)
+    assert text != EXPECTED
+    assert differences(tmp_path, text) == differ
+
+
 def test_a_job_that_was_refused_here_and_not_there_is_told(tmp_path):
     text = TIMELINE.replace(
         "{name: H, id: 2, submit: 10.0, run: 10, nodes: 1, time_limit: '1', sbatch: [-phi]}",
