@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from emulator.config.sacctmgr.database import Accounts
+from emulator.config.slurm.enforce import enforced
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
@@ -697,18 +698,6 @@ class Accounting:
         """The usage that counts for an association."""
         self.factor(share)
         return share.effective or 0.0
-
-
-def enforced(conf: SlurmConf) -> frozenset[str]:
-    """Which rules of the accounts hold, with those that others bring along (``AccountingStorageEnforce``)."""
-    words = {word.upper() for word in conf.parameters.words("AccountingStorageEnforce")}
-    if words & {"ALL"}:
-        words |= {"ASSOCIATIONS", "LIMITS", "QOS", "SAFE"}
-    if words & {"SAFE", "2"}:
-        words |= {"LIMITS"}
-    if words & {"LIMITS", "QOS", "1", "WCKEYS"}:
-        words |= {"ASSOCIATIONS"}
-    return frozenset(words)
 
 
 @lru_cache(maxsize=4096)

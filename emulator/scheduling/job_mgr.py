@@ -272,32 +272,34 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
-        cluster.fits_alone[key] = _fits(want, partition, cluster)
+        cluster.fits_alone[key] = fits_idle(want, partition.nodes, cluster)
     return cluster.fits_alone[key]
 
 
-def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
-    return fits_idle(want, partition.nodes, cluster)
-
-
 def fits_idle(want: Want, nodes: Mask, cluster: Cluster) -> bool:
-    """Whether what a job needs would fit onto nodes if they were idle."""
-    # Slurm does not place tasks for this.
-    loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
+    """Whether what a job needs would fit onto nodes if they were idle, as it is asked of a submission."""
+    # What bounds the jobs of a partition on a node may leave a part of a task.
+    return fits_unplaced(replace(want, whole_tasks=want.whole_tasks and not want.pool), nodes, cluster)
+
+
+def fits_unplaced(want: Want, nodes: Mask, cluster: Cluster) -> bool:
+    """Whether what a job needs would fit onto nodes if they were idle: Slurm does not place tasks for this.
+
+    Nor does it look at switches: for nodes on few of them a job waits as it does for nodes in use.
+    """
     alone = replace(
         want,
         switches=0,
         placed=0,
         counted_tasks=0,
         by_looks=False,
-        least_loaded=loaded,
-        whole_tasks=whole_tasks,
+        least_loaded=want.least_loaded and not want.by_looks,
         sure_of_gres=False,
         of_rounds=False,
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-    alone = cluster.before_jobs(alone)
-    return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), nodes) is not None
+    alone = counting_shares(cluster.before_jobs(alone), cluster.machine)
+    return bool(nodes.any()) and choose(alone, cluster.machine.free(), nodes) is not None
 
 
 def preferred_part(options: BatchOptions, want: Want, cluster: Cluster) -> Want:
@@ -313,7 +315,7 @@ def _fits_as_preferred(
     if not options.prefer or cluster.parameters.ignore_prefer_validation:
         return None
     return any(
-        _fits(preferred_part(options, want, cluster), one, cluster)
+        fits_idle(preferred_part(options, want, cluster), one.nodes, cluster)
         for one, want in ((one, wants[one.name]) for one in partitions)
     )
 

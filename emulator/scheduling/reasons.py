@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from emulator.config.slurm.hostlist import compress
-from emulator.scheduling.job_mgr import least_nodes
+from emulator.scheduling.job_mgr import fits_unplaced, least_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
-from emulator.state.shared_gres import counting_shares
 from slurm_sim_plugins.nodes import Mask
 
 NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
@@ -110,21 +107,6 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
-        # For nodes on few switches a job waits as it does for nodes in use.
-        want = job.wants[partition.name]
-        loaded = want.least_loaded and not want.by_looks
-        want = replace(
-            want,
-            placed=0,
-            counted_tasks=0,
-            least_loaded=loaded,
-            by_looks=False,
-            switches=0,
-            sure_of_gres=False,
-            of_rounds=False,
-        )
-        choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        want = counting_shares(cluster.before_jobs(want), cluster.machine)
-        known = bool(nodes.any()) and choose(want, cluster.machine.free(), nodes) is not None
+        known = fits_unplaced(job.wants[partition.name], nodes, cluster)
         cluster.fits_alone[key] = known
     return known

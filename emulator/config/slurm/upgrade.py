@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from emulator.config.slurm.enforce import enforced
 from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Setting
@@ -249,9 +250,7 @@ def _components(conf: SlurmConf) -> str:
 
 
 def _limited_components(conf: SlurmConf) -> str:
-    enforced = {word.lower() for word in conf.parameters.words("AccountingStorageEnforce")}
-    limits = bool(enforced & {"limits", "safe", "2", "all"})
-    return "heterogeneous jobs beyond limits of their accounts" if limits else ""
+    return "heterogeneous jobs beyond limits of their accounts" if "LIMITS" in enforced(conf) else ""
 
 
 def _min_cpus(conf: SlurmConf) -> str:
