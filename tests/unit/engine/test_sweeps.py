@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -23,13 +24,13 @@ NodeName=n[1-4] CPUs=4
 PartitionName=p Nodes=ALL Default=YES PriorityTier=1 GraceTime=30
 PartitionName=q Nodes=ALL PriorityTier=2
 """
-JOBS = (
+JOBS: tuple[tuple[Any, ...], ...] = (
     (0, 500, "-n1 -t1"),
-    (2, 500, "-n2 -t2 --signal=USR1@30"),
-    (3, 500, "-n1 -t3 --signal=USR1@200"),
+    (2, 500, "-n2 -t2", 30.0),
+    (3, 500, "-n1 -t3", 60.0),
     (5, 40, "-n4 -t9"),
     (9, 900, "-N2 -t5"),
-    (60, 70, "-pq -N4 -t2"),
+    (60, 70, "-pq -N4 -n16 -t2"),
     (61, 500, "-n1 -t1"),
 )
 
@@ -37,8 +38,8 @@ JOBS = (
 @pytest.mark.parametrize("over", [0, 2])
 def test_a_sweep_ends_what_a_look_at_each_run_finds(over: int, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = [
-        JobRequest(number, float(at), run, parse_sbatch(words.split()), "me")
-        for number, (at, run, words) in enumerate(JOBS, 1)
+        JobRequest(number, float(at), run, parse_sbatch(words.split()), "me", signal_time=signal[0] if signal else None)
+        for number, (at, run, words, *signal) in enumerate(JOBS, 1)
     ]
     made, sweep, ended = Controller(parse_slurm_conf(CONF.format(over=over)), requests), Endings.sweep_limits, set()
 
