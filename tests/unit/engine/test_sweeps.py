@@ -38,16 +38,27 @@ JOBS: tuple[tuple[Any, ...], ...] = (
 @pytest.mark.parametrize("over", [0, 2])
 def test_a_sweep_ends_what_a_look_at_each_run_finds(over: int, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = [
-        JobRequest(number, float(at), run, parse_sbatch(words.split()), "me", signal_time=signal[0] if signal else None)
+        JobRequest(
+            number,
+            float(at),
+            run,
+            parse_sbatch(words.split()),
+            "me",
+            signal_time=signal[0] if signal else None,
+            ignores_term=True,
+        )
         for number, (at, run, words, *signal) in enumerate(JOBS, 1)
     ]
-    made, sweep, ended = Controller(parse_slurm_conf(CONF.format(over=over)), requests), Endings.sweep_limits, set()
+    made, sweep = Controller(parse_slurm_conf(CONF.format(over=over)), requests), Endings.sweep_limits
+    ended, left_late = set[int](), 0
 
     def checked(self: Endings) -> None:
+        nonlocal left_late
         due = set()
         for job in self.cluster.running.values():
             if job.state is State.RUNNING and job.vacating:
-                due |= {(job.id, job.sequence)} if self._reached(job.end_limit) else set()
+                late = {(job.id, job.sequence)} if self._reached(job.end_limit) else set()
+                due, left_late = due | late, left_late + len(late)
             elif job.state is State.RUNNING and self._reached(self.stints.swept_from(job)):
                 due.add((job.id, job.sequence))
         sweep(self)
@@ -60,3 +71,4 @@ def test_a_sweep_ends_what_a_look_at_each_run_finds(over: int, monkeypatch: pyte
     monkeypatch.setattr(Endings, "sweep_limits", checked)
     made.run(2000)
     assert {1, 2, 3} <= ended
+    assert left_late
