@@ -37,6 +37,7 @@ class Backfill:
         bf_max_job_assoc: of those, jobs of a user and account; 0 for all.
         bf_max_job_start: jobs that a cycle starts; 0 for all.
         bf_max_job_array_resv: tasks of an array that keep a hole in a partition; the count runs on over its partitions.
+            With 0 none is tried at all, but for those that were requeued.
         bf_job_part_count_reserve: jobs of a partition that keep a hole; 0 for all.
         bf_min_prio_reserve: the priority from which on a job keeps a hole.
         bf_min_age_reserve: seconds that a job has to wait before it keeps a hole.
@@ -110,6 +111,8 @@ class Backfill:
         by = "MIN" if self.bf_hetjob_immediate and self.bf_hetjob_prio == "NONE" else self.bf_hetjob_prio
         if by != "NONE":
             queue = together(queue, by)
+        if not self.bf_max_job_array_resv:
+            queue = [entry for entry in queue if not _waits_in_array(entry)]
         self._queue: list[Any] = queue
         # Compiled code knows this class alone: a subclass may try them in another order. A copy in which the steps
         # of `_try` or `_in_turn` are others does without it.
@@ -273,8 +276,6 @@ class Backfill:
 
     def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
-        if entry.array is not None and not self.bf_max_job_array_resv:
-            return True
         yield Reserve(entry, hole.start)
         if not self._keeps(entry, now):
             return True
@@ -322,6 +323,11 @@ class Backfill:
         """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""
         some_only = self.bf_job_part_count_reserve, self.bf_min_prio_reserve, self.bf_min_age_reserve
         return not (any(some_only) or self.bf_max_job_start or self.bf_topopt_enable)
+
+
+def _waits_in_array(entry: Any) -> bool:
+    """Whether a job is one of the tasks of an array that share a record in Slurm: one that was requeued has its own."""
+    return entry.array is not None and not entry.job.requeues
 
 
 class Pace:
