@@ -60,6 +60,7 @@ class Endings(Part):
     _outcomes: dict[int, State] = field(default_factory=dict)
     _dead_at: dict[int, float] = field(default_factory=dict)
     _epilogs: dict[int, float] = field(default_factory=dict)
+    _closing: set[int] = field(default_factory=set)
 
     # By themselves
 
@@ -245,18 +246,37 @@ class Endings(Part):
         job.state = State.COMPLETING
         if outcome is State.TIMEOUT or (outcome is State.NODE_FAIL and not job.requeue_after):
             job.reason = WHY_IT_ENDED[outcome]
-        job.run.end = end
+        self._ended(job, job.run, end)
         self.passes.moved()
-        if self.cluster.accounting is not None:
-            self.cluster.accounting.ended(job)
         delay = self._dies_in(job)
         if at_once and not delay:
             self.over(job.id, outcome, job.sequence)
         else:
             self._outcomes[job.id], self._dead_at[job.id] = outcome, self.cluster.now + delay
+            self._close_nodes(job.id, job.run, closed=delay > 0)
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
             self.terminate(other, self._outcome_beside(outcome, other), at_once)
+
+    def _ended(self, job: Job, run: Run, end: float | None = None) -> float:
+        """A run has ended, for its array and the accounts, now if not before, or at an instant; says when.
+
+        Another task may begin before it leaves its nodes.
+        """
+        if run.end is None:
+            self.cluster.array_tasks[job.request.array or 0] -= 1
+            run.end = self.cluster.now
+        if end is not None:
+            run.end = end
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
+        return run.end
+
+    def _close_nodes(self, number: int, run: Run, closed: bool) -> None:
+        """Nodes take no other job while a run completes there: its processes are killed, or its epilogs go on."""
+        if (number in self._closing) is not closed:
+            (self._closing.add if closed else self._closing.discard)(number)
+            self.cluster.epilog(run.allocation, 1 if closed else -1)
 
     def _outcome_beside(self, outcome: State, other: Job) -> State:
         """The outcome of a further component where the first one ends so.
@@ -283,7 +303,6 @@ class Endings(Part):
         at = self._dead_at.get(job.id, self.cluster.now) + self._epilog_of(job)
         if job.id in self._epilogs:
             at = self._epilogs.pop(job.id)
-            self.cluster.epilog(job.run.allocation, -1)
         job.sequence += 1
         self.leave(job.id, self._outcomes[job.id], lost=True)
         return at
@@ -308,14 +327,12 @@ class Endings(Part):
             self.leave(number, outcome)
             return
         assert job.run is not None
-        job.run.end = self.cluster.now if job.run.end is None else job.run.end
+        self._ended(job, job.run)
         # It is planned to end now.
         job.state, job.vacating, job.end_limit = State.COMPLETING, True, math.inf
         job.sequence += 1
-        if self.cluster.accounting is not None:
-            self.cluster.accounting.ended(job)
         self.stints.ends_otherwise(job)
-        self.cluster.epilog(job.run.allocation, 1)
+        self._close_nodes(number, job.run, closed=True)
         self.passes.moved()
         self._outcomes[number], self._epilogs[number] = outcome, self.cluster.now + epilog
         self.agenda.at(self.cluster.now + epilog, "epilog over", number, outcome, job.sequence)
@@ -330,9 +347,6 @@ class Endings(Part):
         if self.cluster.jobs[number].sequence != sequence:
             return
         del self._epilogs[number]
-        run = self.cluster.jobs[number].run
-        assert run is not None
-        self.cluster.epilog(run.allocation, -1)
         self.leave(number, outcome)
 
     def leave(self, number: int, outcome: State, lost: bool = False) -> None:
@@ -350,12 +364,12 @@ class Endings(Part):
         self.lost.pop(number, None)
         self.stints.signalled.discard(number)
         assert run is not None
-        run.end, run.outcome = now if run.end is None else run.end, outcome
+        self._close_nodes(number, run, closed=False)
+        end = self._ended(job, run)
+        run.outcome = outcome
         self.checkpoints.settle(job, run, outcome)
-        if self.cluster.accounting is not None:
-            self.cluster.accounting.ended(job)
-            if not job.requeue_after:
-                self.cluster.accounting.left(job)
+        if self.cluster.accounting is not None and not job.requeue_after:
+            self.cluster.accounting.left(job)
         self.rows.release(job, run)
         if self.power is not None:
             self.power.left(job, run)
@@ -363,11 +377,10 @@ class Endings(Part):
             self.heard(run.allocation.nodes)
             self.passes.heard(run.allocation)
         del self.cluster.running[job.id]
-        self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf
         job.sequence += 1
         self.passes.moved()
-        worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
+        worked = end - run.start - run.suspended(end) if run.work is None else job.worked
         worked = worked if job.request.learnt is None else job.request.learnt
         self.telling.stopped(job, outcome, None if job.requeue_after else worked)
         rest = self.operation.epilog_slurmctld - self.operation.epilog

@@ -98,3 +98,21 @@ def test_what_a_run_has_lost_is_forgotten_once_it_is_over() -> None:
     controller.run()
     assert states(controller)[0] == "NODE_FAIL"
     assert not controller.endings.lost
+
+
+def test_nodes_take_no_other_job_while_a_run_is_killed_there() -> None:
+    """The next task of an array does not wait for that: it begins elsewhere at once (recorded on 26.05)."""
+    words = ("-n1 -t1 -a1-2%1", "-n1 -t1 --begin=now+80 -w n1")
+    requests = [
+        JobRequest(number, 0.0, 300.0, parse_sbatch(word.split()), "ada", ignores_term=True)
+        for number, word in enumerate(words, 1)
+    ]
+    controller = Controller(parse_slurm_conf(f"{CONF}KillWait=40\n"), requests)
+    controller.run()
+    runs = [job.runs[0] for job in controller.cluster.jobs.values()]
+    first, second, named = sorted(runs, key=lambda run: run.start)
+    assert first.end is not None
+    assert first.end < second.start < first.end + 2.0
+    assert [run.allocation.nodes for run in (first, second, named)] == [(0,), (1,), (0,)]
+    assert named.start >= first.end + 40.0
+    assert controller.cluster.epilogs is None
