@@ -240,6 +240,8 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     Raises:
         RejectedError: there is something of the kind.
     """
+    if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
+        raise RejectedError(f"Failed to validate job spec, --gpus < -N\n{INVALID_GRES}")  # sbatch itself says so.
     of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
     if of_devices and cluster.nodes_for.whole_nodes:
         raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
@@ -247,10 +249,7 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
         raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
     asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
     with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
-    few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
     unknown = asked and asked - {name for name, _ in cluster.machine.gres}
-    if few:
-        raise RejectedError(f"Failed to validate job spec, --gpus < -N\n{INVALID_GRES}")
     if (with_gpus and asked & set(SHARED)) or (
         unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes"))
     ):
