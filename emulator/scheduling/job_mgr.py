@@ -36,6 +36,7 @@ NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
 NO_GROUP = "User's group not permitted to use this partition"
 PARTITION_TIME = "PartitionTimeLimit"
 TIME_MIN_INVALID = "Invalid time-min specification (exceeds job's time or other limits)"
+NOT_IN_PARTITION = "Requested nodes not in this partition"
 NOT_CONFIGURED = "Requested partition configuration not available now"
 REFUSALS = {
     PARTITION_TIME: "Requested time limit is invalid (missing or exceeds some limit)",
@@ -541,6 +542,14 @@ def _too_few_stated(job: Job, partition: Partition, rules: Rules) -> bool:
     return fewest < partition.min_nodes
 
 
+def _names_others(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether a job names nodes outside of a partition, unless some of those that it names are enough for it."""
+    named = job.options.node_list
+    if not named or job.wants[partition.name].some_required:
+        return False
+    return bool((known_nodes(named, cluster) & ~partition.nodes).any())
+
+
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
@@ -556,16 +565,21 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
         # The number of nodes is looked at before the limit.
         if reasons[index] in (None, PARTITION_TIME) and _too_few_stated(job, partition, rules):
             reasons[index] = PARTITION_NODES
-    exceeded = [reason for reason in reasons if reason in REFUSALS]
+        # And the nodes that are named before the bounds, though behind those of the partition itself.
+        if job.wants[partition.name].never in ("", TOO_MUCH_MEMORY) and _names_others(job, partition, cluster):
+            reasons[index] = NOT_IN_PARTITION
+    refusals = {**REFUSALS, NOT_IN_PARTITION: NOT_IN_PARTITION}
+    exceeded = [reason for reason in reasons if reason in refusals]
     if not exceeded or (enforce == "ANY" and len(exceeded) < len(reasons)):
         return
     bounds = [
         _bound(job, one, least=False) if why == TOO_MUCH_MEMORY else why
         for one, why in zip(partitions, reasons, strict=True)
     ]
-    told = [bound for bound in bounds if bound in REFUSALS] or [TOO_MUCH_MEMORY]
-    # Of a job that states no nodes 22.05 finds out later that there are too few.
-    unstated = len(partitions) > 1 and job.options.min_nodes is None and PARTITION_NODES in told
+    told = [bound for bound in bounds if bound in refusals] or [TOO_MUCH_MEMORY]
+    # Of a job that states no nodes, and names none, 22.05 finds out later that there are too few.
+    unstated = len(partitions) > 1 and PARTITION_NODES in told
+    unstated = unstated and job.options.min_nodes is None and not job.options.node_list
     if unstated and not rules.UNSTATED_NODES_ARE_ONE and (enforce == "ANY" or set(told) == {PARTITION_NODES}):
         raise RejectedError(NOT_CONFIGURED)
-    raise RejectedError(REFUSALS[told[-1 if enforce == "ANY" else 0]])
+    raise RejectedError(refusals[told[-1 if enforce == "ANY" else 0]])

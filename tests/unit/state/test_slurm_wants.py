@@ -119,6 +119,18 @@ def test_a_limit_beyond_maxtime_is_refused_whatever_time_min_says() -> None:
         assert told == "Requested time limit is invalid (missing or exceeds some limit)"
 
 
+def test_nodes_outside_of_the_partition_are_refused_before_its_bounds() -> None:
+    elsewhere, many = "Requested nodes not in this partition", "More processors requested than permitted"
+    other = "\nPartitionName=z Nodes=n1 MaxTime=10"
+    for enforced in ("ALL", "ANY"):
+        lines = {"lines": f"EnforcePartLimits={enforced}", "partition": other}
+        assert refusal("-pz -wn2 -t12", **lines) == elsewhere
+        assert refusal("-pz -wn2 -n20 -t12", **lines) == many
+        assert refusal("-pz -wn2 -N2 -t1", **lines) == "Node count specification invalid"
+        assert refusal("-pz -wn[1-2] -N1 -t1", version="24.11", **lines) == ""
+    assert refusal("-pz -wn2 -t12", partition=other) == UNAVAILABLE
+
+
 def test_gpus_bring_cpus_and_memory():
     defaults = {"partition": "DefCpuPerGPU=2 DefMemPerGPU=1000"}
     assert had("-t1 -N1 --gres=gpu:2", **defaults) == ((4,), (2000,))
@@ -168,6 +180,17 @@ def test_least_loaded_nodes_have_a_task_each(version: str, nodes: int) -> None:
     assert refusal(few, partition="MinNodes=2 LLN=YES", version=version) == UNAVAILABLE
     assert refusal(f"{few} --spread-job", partition="MinNodes=2", version=version) == UNAVAILABLE
     assert len(had("-n2 -t1 --mem=10", partition="MinNodes=2 LLN=YES", version=version)[0]) in (1, 2)
+
+
+def test_sbatch_refuses_fewer_gpus_than_nodes_before_slurmctld_any_gpus() -> None:
+    conf = f"SelectType=select/linear\nGresTypes=gpu\nNodeName=n[1-2] {NODE}\nPartitionName=p Nodes=ALL Default=YES"
+    told = {}
+    for words in ("-N2 --gpus=1", "-N1 --gpus=1"):
+        made = Controller(parse_slurm_conf(conf), [JobRequest(1, 0.0, 5.0, parse_sbatch(words.split()), "me")])
+        made.run(10)
+        told[words] = made.rejected[0][1].split("\n")[0]
+    assert told["-N2 --gpus=1"] == "Failed to validate job spec, --gpus < -N"
+    assert told["-N1 --gpus=1"] == "Requested GRES option unsupported by configured SelectType plugin"
 
 
 def test_sockets_are_given_to_one_job_at_a_time():
