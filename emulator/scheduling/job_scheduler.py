@@ -397,6 +397,8 @@ class _Pass:
         job.reason = LICENSES
         # What is behind it is left to backfill, which plans licences (observation L1).
         self._stopped = cluster.parameters.bf_licenses
+        if cluster.parameters.rules.NODES_BEFORE_LICENSES:
+            self._keep_named(job, partition)
         self._reclaim(job, partition)
         return True
 
@@ -443,7 +445,17 @@ class _Pass:
         job.reason = reason
         if blocks and self._cluster.accounting is not None and self._cluster.accounting.stops:
             self._hold_up(job, partition)
+        elif blocks:
+            self._keep_named(job, partition)
         return True
+
+    def _keep_named(self, job: Job, partition: Partition) -> bool:
+        """Keep the nodes that a job names from those behind it, whatever it waits for, if these are all it needs."""
+        want = job.wants[partition.name]
+        keeps = want.required is not None and bool(want.required.sum() >= want.min_nodes)
+        if want.required is not None and keeps:
+            self._keep(want.required)
+        return keeps
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
         """A suspended victim is preempted at once."""
@@ -481,10 +493,7 @@ class _Pass:
 
     def _hold_up(self, job: Job, partition: Partition) -> None:
         """Leave a partition at a job, or keep the nodes that it names if these are all that it needs."""
-        want = job.wants[partition.name]
-        if want.required is not None and want.required.sum() >= want.min_nodes:
-            self._keep(want.required)
-        elif reserves(job, self._cluster):
+        if not self._keep_named(job, partition) and reserves(job, self._cluster):
             job.blocked = True
             self._failed.add((partition.name, job.reservation))
             if not job.reservation or self._holds_up_others(job):
