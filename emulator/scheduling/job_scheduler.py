@@ -493,12 +493,16 @@ class _Pass:
 
     def _hold_up(self, job: Job, partition: Partition) -> None:
         """Leave a partition at a job, or keep the nodes that it names if these are all that it needs."""
-        if not self._keep_named(job, partition) and reserves(job, self._cluster):
+        if self._keep_named(job, partition):
+            return
+        if job.reservation:
+            # In no partition are other jobs tried in it.
             job.blocked = True
-            self._failed.add((partition.name, job.reservation))
-            if not job.reservation or self._holds_up_others(job):
-                self._failed.add((partition.name, ""))
-                self._keep(partition.nodes)
+            self._failed.update((name, job.reservation) for name in self._cluster.partitions)
+        if reserves(job, self._cluster) and (not job.reservation or self._holds_up_others(job)):
+            job.blocked = True
+            self._failed.add((partition.name, ""))
+            self._keep(partition.nodes)
 
     def _reason(self, job: Job, partition: Partition) -> str:
         """Why the nodes of a partition do not do for a job now."""
