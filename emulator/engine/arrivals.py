@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
+import numpy as np
+
 from emulator.engine.part import Part
 from emulator.engine.passes import PURGE, Passes
 from emulator.scheduling.dependency import CIRCULAR, PROBLEM, refusal
@@ -196,13 +198,16 @@ class Arrivals(Part):
     def _names_unavailable(self, job: Job) -> bool:
         """Whether a job names nodes that are down, or kept from it: whether all of it fits there is not asked then.
 
-        Whether any node is as it asks for is asked before.
+        Whether any node is as it asks for, and all that it names are, is asked before.
         """
         available = self.cluster.machine.up & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)
         for partition in job.partitions:
             want = job.wants[partition.name]
-            suits = any((choice.mask & partition.nodes).any() for choice in want.choices)
-            if want.required is not None and suits and (want.required & ~available).any():
+            suitable = np.any([choice.mask & partition.nodes for choice in want.choices], axis=0)
+            if want.required is None or not suitable.any():
+                continue
+            suits = "*" in job.options.constraint or not (want.required & ~suitable).any()
+            if suits and (want.required & ~available).any():
                 return True
         return False
 
