@@ -246,7 +246,7 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     if of_devices and cluster.nodes_for.whole_nodes:
         raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
     if options.cpus_per_task and options.cpus_per_gpu:
-        raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
+        raise RejectedError(f"--cpus-per-gpu is mutually exclusive with --cpus-per-task\n{INVALID_GRES}")
     asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
     with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
     unknown = asked and asked - {name for name, _ in cluster.machine.gres}

@@ -63,6 +63,13 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
             Verdict(reason="Failed to validate job spec, --gpus < -N\nInvalid generic resource (gres) specification"),
         ),
         (
+            "--gpus=1 --cpus-per-gpu=2 -c2",
+            Verdict(
+                reason="--cpus-per-gpu is mutually exclusive with --cpus-per-task\n"
+                "Invalid generic resource (gres) specification"
+            ),
+        ),
+        (
             "--exclusive --oversubscribe -n2",
             Verdict(reason="--exclusive and --oversubscribe options are mutually exclusive"),
         ),
