@@ -11,6 +11,7 @@ cdef long long FULL, GROW, MOST_TOGETHER, NEVER, STARTS
 
 cdef class Keeping:
     cdef object _plan
+    cdef bint _counts_cpus
     cdef Searches _searches
     cdef public list entries, times
     cdef public object hole

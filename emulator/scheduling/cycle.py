@@ -34,10 +34,10 @@ class Keeping:
         hole: that of the last that was looked at, which has no slot; None if it found none.
     """
 
-    __slots__ = ("_plan", "_searches", "entries", "hole", "times")
+    __slots__ = ("_counts_cpus", "_plan", "_searches", "entries", "hole", "times")
 
     def __init__(self, plan: CompiledWindows, searches: Searches) -> None:
-        self._plan, self._searches = plan, searches
+        self._plan, self._searches, self._counts_cpus = plan, searches, plan.counts_cpus
         self.entries: list[Any] = []
         self.times: list[float] = []
         self.hole: Any = None
@@ -63,6 +63,8 @@ class Keeping:
             self.entries += entries[first : first + placed]
             first += placed
             work = search.work
+            if self._counts_cpus and work is not None and work.fitted:
+                plan.fitted.add(search.sought)
             if outcome == GROW:
                 plan.slots.grow(taken)
             elif outcome in (STARTS, FULL):
@@ -70,6 +72,8 @@ class Keeping:
                 self.hole = plan.found(entries[first], work, taken)
                 return first + 1
             elif outcome == NEVER or first == many:
+                if self._counts_cpus and outcome == NEVER:
+                    plan.no_hole(entries[first:])
                 return many
 
 

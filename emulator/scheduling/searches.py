@@ -210,6 +210,7 @@ class Searches:
                 owner.work, self._owners[place] = None, search
             search.work = self._works[place]
         search.work.tried = search.work.time = begin
+        search.work.fitted = 0
 
     def _new_work(self) -> Work:
         kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))

@@ -8,6 +8,8 @@ LEFT, SEEN = range(2, 4)
 """Rows of parts of slots: a node that no other slot keeps when this one ends, and of how many slots that is known."""
 UNKNOWN, NO_NODE = -1, -2
 """Instead of such a node: it is yet to be looked for; there is none."""
+CHANGE, EDGE = range(2)
+"""Rows of turns of marks: of which nodes it changes whether they are kept, and whether Slurm keeps both sides apart."""
 COUNT, USED, MARKS, DELAY, RESERVED = range(5)
 """Sizes of slots: how many, how many nodes they have, how many marks, whether one delays a job.
 

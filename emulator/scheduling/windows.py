@@ -109,6 +109,8 @@ class Windows(WindowPlan):
     Attributes:
         slots: what is kept for jobs.
         last_place: the last place at which an entry can start now; None once something has started or was preempted.
+        counts_cpus: whether numbers depend on how many CPUs jobs have.
+        fitted: what was sought and found where a slot keeps it, or too late.
     """
 
     def __init__(self, cluster: Cluster, controls: Controls, habits: Habits) -> None:
@@ -131,6 +133,8 @@ class Windows(WindowPlan):
         self._tasks: Counter[int | None] = Counter()
         self._sought = True
         self._alike: dict[Sought, float] = {}
+        self.counts_cpus = cluster.policies.counts_cpus
+        self.fitted: set[Sought] = set()
         self._futures: dict[int, Future] = {}
         self._in_use: Mask | None = cluster.free.jobs > 0 if habits.busy_nodes else None
 
@@ -212,7 +216,7 @@ class Windows(WindowPlan):
         """
         entry, open_ = first.place._entry, self._open
         job, partition = entry._pair
-        limit, bounds, chosen = entry.shortest, sorted(self.slots.bounds), self._chosen(job, partition)
+        limit, bounds, chosen = entry.shortest, self.slots.edges, self._chosen(job, partition)
         future, begin, last, found = self._future(job, partition), self._cluster.now, self._cluster.now, 1
         while found < most and (begin := self._next_try(job, partition, begin, limit, bounds)) < math.inf:
             later, last = self._next_try(job, partition, begin, limit, bounds), begin
@@ -292,13 +296,24 @@ class Windows(WindowPlan):
         if stops:
             found = found and self._in_spite_of_limits(job, partition, limit, *found)
         elif found is not None and self._over_limit(job, partition, found[1], planned=found[0] > self._cluster.now):
-            if self._cluster.policies.counts_cpus:
+            if self.counts_cpus:
                 self._cluster.policies.planned(job, partition)
             return None
         if found is None:
+            self.no_hole([entry])
             place = self.beside(entry)
             return None if place is None else Hole(self._cluster.now, place, True)
+        if found[0] > self._cluster.now + self._habits.window:
+            self.fitted.add(self._sought_by(job, partition, limit))
+            self.no_hole([entry])
         return self._as_hole(entry, *found)
+
+    def no_hole(self, entries: Sequence[Entry]) -> None:
+        """Entries alike have no hole to keep: their jobs count with the CPUs of a plan all the same if they fitted."""
+        job, partition = entries[0]._pair
+        if self.counts_cpus and self._sought_by(job, partition, entries[0].shortest) in self.fitted:
+            for entry in entries:
+                self._cluster.policies.planned(entry._pair[0], partition)
 
     def _in_spite_of_limits(
         self, job: Job, partition: Partition, limit: float, start: float, allocation: Allocation
@@ -311,7 +326,7 @@ class Windows(WindowPlan):
         if start > now or not (self._at_limit(job, partition) or self._over_limit(job, partition, allocation)):
             return start, allocation
         usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)
-        opens = self._more_left(usable, now, limit, sorted(self.slots.bounds))
+        opens = self._more_left(usable, now, limit, self.slots.edges)
         later = self._following(job, partition, now, limit, opens)
         later = later if later < math.inf else now + SOON
         clash = self.slots.first_end(later, self._step(later + limit), allocation.nodes)
@@ -466,6 +481,7 @@ class Windows(WindowPlan):
             if clash is None:
                 return planned
             # It is tried again from when it would start, beside the slots that keep nodes then.
+            self.fitted.add(self._sought_by(job, partition, limit))
             at = start if start > at else clash
 
     def _step(self, end: float) -> float:
@@ -515,7 +531,7 @@ class Windows(WindowPlan):
         future = self._future(job, partition)
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
-        bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
+        bounds, chosen = self.slots.edges, self._chosen(job, partition)
         allowed = self._cluster.usable(job, partition)
         while begin < math.inf:
             later = self._next_try(job, partition, begin, limit, bounds)
@@ -568,7 +584,7 @@ class Windows(WindowPlan):
 
         That is tried once no slot is to begin or end, or if there are too few nodes before.
         """
-        fewest, bounds = self._cluster.want(job, partition).min_nodes, sorted(self.slots.bounds)
+        fewest, bounds = self._cluster.want(job, partition).min_nodes, self.slots.edges
         while begin < math.inf:
             usable, left = self._cluster.usable_from(job, partition, begin, fewest)
             later = self._following(job, partition, begin, limit, self._more_left(usable, begin, limit, bounds))

@@ -10,6 +10,7 @@ next job that asks for the same goes on from there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, RESERVED, USED
+from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, EDGE, END, MARKS, NEVER, RESERVED, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
 from emulator.scheduling.windows_kernel import Columns, Request, Terms, Work, add_slot, any_kept, any_of, keep
 from emulator.state.cluster import Cluster
@@ -29,6 +30,12 @@ from emulator.state.reservation import Reservation
 from slurm_sim_plugins.nodes import Allocation, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
 from slurm_sim_plugins.sched.bounds import Bounds
+
+
+@lru_cache(maxsize=8)
+def _names(nodes: int) -> Ints:
+    """A random number for each node, of whose sums without carry none is that of another set, but by rare chance."""
+    return np.random.default_rng(0).integers(1, 2**63, nodes, dtype=np.int64)
 
 
 class CompiledSlots(Slots):
@@ -47,6 +54,8 @@ class CompiledSlots(Slots):
         parts: where the nodes of each begin among ``members``, how many they are, and which is left at its end.
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
+        turns: what changes at each of these, see :mod:`emulator.scheduling.window_rows`.
+        names: a random number for each node.
         others: when nodes are looked for because of reservations, ascending.
         until: when the first slot begins that keeps each node; infinite for none.
         over: when the last one ends that is no reservation; minus infinity for none.
@@ -69,6 +78,8 @@ class CompiledSlots(Slots):
         self.parts: Ints = np.empty((4, 512), dtype=np.int64)
         self.members: Ints = np.empty(max(8192, 8 * nodes), dtype=np.int64)
         self.marks: Reals = np.empty(1024)
+        self.turns: Ints = np.zeros((2, 1024), dtype=np.int64)
+        self.names = _names(nodes)
         self.others: Reals = np.array(sorted(tries), dtype=float)
         self.until: Reals = np.full(nodes, np.inf)
         self.over: Reals = np.full(nodes, -np.inf)
@@ -89,13 +100,20 @@ class CompiledSlots(Slots):
         self.sizes[DELAY] = delay
 
     def _gather(self) -> None:
-        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others)
-        self.columns = Columns(*rows, self.until, self.over)
+        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks)
+        self.columns = Columns(*rows, self.turns, self.names, self.others, self.until, self.over)
 
     @property
     def bounds(self) -> set[float]:
         """Times at which one begins or ends."""
         return set(self.marks[: self.sizes[MARKS]].tolist())
+
+    @property
+    def edges(self) -> list[float]:
+        """Bounds between what Slurm keeps apart, ascending: what is kept before and behind others is one."""
+        many = self.sizes[MARKS]
+        edges: list[float] = self.marks[:many][self.turns[EDGE, :many] > 0].tolist()
+        return edges
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
@@ -131,6 +149,7 @@ class CompiledSlots(Slots):
                 np.concatenate([columns, columns], axis=1) for columns in (self.times, self.order, self.parts)
             )
             self.marks = np.concatenate([self.marks, self.marks])
+            self.turns = np.concatenate([self.turns, self.turns], axis=1)
         while self.sizes[USED] + nodes > len(self.members):
             self.members = np.concatenate([self.members, self.members])
         self._gather()
@@ -381,6 +400,8 @@ class CompiledWindows(Windows):
         search = self._searches.of(job, partition, limit, self)
         _, outcome, taken = self._searches.place(search, self.slots.columns, 0, self.tried)
         work = search.work
+        if work is not None and work.fitted:
+            self.fitted.add(search.sought)
         if outcome == NEVER or work is None:
             return None
         return work.start, self._allocation(job, partition, work, taken)

@@ -7,15 +7,18 @@ from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
-cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, LEFT, MARKS, NEVER, NO_NODE, RESERVED, SEEN, STARTS
-cdef long long UNKNOWN, USED
+cdef long long BEGIN, CHANGE, COUNT, DELAY, EDGE, END, FOUND, FULL, GROW, KEPT, LEFT, MARKS, NEVER, NO_NODE, RESERVED
+cdef long long SEEN, STARTS, UNKNOWN, USED
 
 cdef class Columns:
     cdef long long[::1] sizes
     cdef double[:, ::1] times
     cdef long long[:, ::1] order, parts
     cdef long long[::1] members
-    cdef double[::1] marks, others, until, over
+    cdef double[::1] marks
+    cdef long long[:, ::1] turns
+    cdef const long long[::1] names
+    cdef double[::1] others, until, over
 
 cdef class Terms:
     cdef readonly double now, horizon
@@ -41,6 +44,7 @@ cdef class Work:
     cdef readonly double start
     cdef readonly long long runs
     cdef long long gone, failed, entered, left, known
+    cdef public long long fitted
 
 @cython.locals(first=cython.longlong[::1], until=cython.double[::1])
 cpdef long long may_start(
@@ -60,6 +64,10 @@ cpdef void add_slot(double begin, double end, const long long[::1] nodes, long l
 cpdef void keep(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 @cython.locals(behind=cython.longlong)
 cdef void _put_in_order(Columns slots, long long row, long long slot) noexcept
+@cython.locals(
+    first=cython.longlong, last=cython.longlong, change=cython.longlong, place=cython.longlong, mark=cython.longlong)
+cdef void _merge(
+    Columns slots, double begin, double end, const long long[::1] nodes, long long many) noexcept
 cdef void _mark(Columns slots, double bound) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong)
 cdef long long _later(double[::1] bounds, long long many, double time) noexcept
@@ -80,7 +88,7 @@ cdef double _next(Request request, Columns slots, double begin, Work work) noexc
     many=cython.longlong, beyond=cython.longlong, last=double, rank=cython.longlong, slot=cython.longlong, time=double,
     reserved=bint)
 cdef double _more_left(Request request, Columns slots, double begin, Work work) noexcept
-@cython.locals(end=double, many=cython.longlong)
+@cython.locals(many=cython.longlong, left=cython.longlong, mark=cython.longlong)
 cdef long long _beyond(Request request, Columns slots, double begin) noexcept
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
 cdef long long _ended(Columns slots, double time) noexcept

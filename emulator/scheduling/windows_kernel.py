@@ -16,8 +16,10 @@ from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
 from emulator.scheduling.window_rows import (
     BEGIN,
+    CHANGE,
     COUNT,
     DELAY,
+    EDGE,
     END,
     FOUND,
     FULL,
@@ -46,6 +48,8 @@ class Columns:
     parts: Ints
     members: Ints
     marks: Reals
+    turns: Ints
+    names: Ints
     others: Reals
     until: Reals
     over: Reals
@@ -123,6 +127,7 @@ class Work:
         failed: at the time that is tried it did not fit after so many of them; -1 if that is not known.
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
+        fitted: whether it came to nodes that a slot keeps then, or too late.
     """
 
     kept: Ints
@@ -142,6 +147,7 @@ class Work:
     entered: int = 0
     left: int = 0
     known: int = 0
+    fitted: int = 0
 
 
 def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> int:
@@ -225,6 +231,7 @@ def add_slot(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -
     keep(begin, end, nodes, many, slots)
     _mark(slots, begin)
     _mark(slots, end)
+    _merge(slots, begin, end, nodes, many)
 
 
 def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> None:
@@ -252,6 +259,27 @@ def _put_in_order(slots: Columns, row: int, slot: int) -> None:
     slots.order[row, behind] = slot
 
 
+def _merge(slots: Columns, begin: float, end: float, nodes: Ints, many: int) -> None:
+    """Drop an edge at which what is kept does not change: the first of those from the one before a slot to its end.
+
+    Slurm drops one at most for each slot. The sums without carry of the names of nodes say whether anything changes.
+    """
+    first, last, change = _later(slots.marks, slots.sizes[MARKS], begin) - 1, 0, 0
+    last = _later(slots.marks, slots.sizes[MARKS], end) - 1
+    for index in range(many):
+        change ^= slots.names[nodes[index]]
+    slots.turns[CHANGE, first] ^= change
+    slots.turns[CHANGE, last] ^= change
+    slots.turns[EDGE, first] = slots.turns[EDGE, last] = 1
+    place = first - 1
+    while place > 0 and slots.turns[EDGE, place] == 0:
+        place -= 1
+    for mark in range(max(place, 0), last + 1):
+        if slots.turns[EDGE, mark] and slots.turns[CHANGE, mark] == 0:
+            slots.turns[EDGE, mark] = 0
+            return
+
+
 def _mark(slots: Columns, bound: float) -> None:
     """Note a bound, if it is not known."""
     known = slots.sizes[MARKS]
@@ -260,7 +288,10 @@ def _mark(slots: Columns, bound: float) -> None:
         return
     for behind in range(known, index, -1):
         slots.marks[behind] = slots.marks[behind - 1]
+        slots.turns[CHANGE, behind] = slots.turns[CHANGE, behind - 1]
+        slots.turns[EDGE, behind] = slots.turns[EDGE, behind - 1]
     slots.marks[index] = bound
+    slots.turns[CHANGE, index], slots.turns[EDGE, index] = 0, 1
     slots.sizes[MARKS] += 1
 
 
@@ -302,6 +333,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if time <= request.terms.now:
             return placed, STARTS, found
         if time > request.terms.horizon:
+            work.fitted = 1
             return placed, NEVER, 0
         work.starts[placed] = time
         if slots.sizes[MARKS] + 1 >= request.terms.most_marks:
@@ -420,9 +452,15 @@ def _more_left(request: Request, slots: Columns, begin: float, work: Work) -> fl
 
 
 def _beyond(request: Request, slots: Columns, begin: float) -> int:
-    """The second bound behind the first one behind ``begin`` at which a run from then on is over."""
-    end, many = begin + request.length, slots.sizes[MARKS]
-    return max(_later(slots.marks, many, begin), _later(slots.marks, many, end)) + 2
+    """The second edge behind the first one behind ``begin`` at which a run from then on is over."""
+    many, left = slots.sizes[MARKS], 3
+    mark = _later(slots.marks, many, max(begin, begin + request.length))
+    while mark < many:
+        left -= slots.turns[EDGE, mark]
+        if left == 0:
+            break
+        mark += 1
+    return mark
 
 
 def _ended(slots: Columns, time: float) -> int:
@@ -547,6 +585,7 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
                     later = work.start
             if later == inf:
                 return found
+            work.fitted = 1
         if later == inf:
             return 0
         _move(request, slots, work, later)

@@ -27,11 +27,18 @@ class Slots:
         self._count = 0
         self._times = np.empty((2, 64))
         self._masks: Mask = np.zeros((64, nodes), dtype=bool)
+        self._changes: dict[float, Mask] = {}
+        self._edges: set[float] = set()
 
     @property
     def bounds(self) -> set[float]:
         """Times at which one begins or ends."""
         return self._bounds
+
+    @property
+    def edges(self) -> list[float]:
+        """Bounds between what Slurm keeps apart, ascending: what is kept before and behind others is one."""
+        return sorted(self._edges)
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
@@ -58,6 +65,21 @@ class Slots:
         self._masks[self._count, np.asarray(nodes, dtype=np.intp)] = True
         self._count += 1
         self._bounds |= {begin, end}
+        self._merge(begin, end, self._masks[self._count - 1])
+
+    def _merge(self, begin: float, end: float, nodes: Mask) -> None:
+        """Drop an edge at which what is kept does not change: the first of those from the one before a slot to its end.
+
+        Slurm drops one at most for each slot.
+        """
+        for bound in (begin, end):
+            self._changes[bound] = self._changes.get(bound, np.zeros_like(nodes)) ^ nodes
+        before = max((edge for edge in self._edges if edge < begin), default=begin)
+        self._edges |= {begin, end}
+        for edge in self.edges:
+            if before <= edge <= end and not self._changes[edge].any():
+                self._edges.remove(edge)
+                return
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""

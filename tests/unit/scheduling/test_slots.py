@@ -1,0 +1,37 @@
+"""Slots of plans: plain and compiled ones are the same."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from emulator.scheduling.windows_compiled import CompiledSlots
+from emulator.state.kept import Slots
+
+
+def test_a_bound_behind_which_the_same_is_kept_is_no_edge() -> None:
+    slots = Slots(2)
+    slots.add(60, 120, [0, 1])
+    slots.add(120, 180, [0])
+    assert slots.edges == [60, 120, 180]
+    slots.add(120, 180, [1])
+    assert slots.edges == [60, 180]
+    assert slots.bounds == {60, 120, 180}
+    slots.add(120, 240, [])
+    assert slots.edges == [60, 180, 240], "one edge is dropped for each slot"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_compiled_slots_have_the_same_bounds_and_edges(seed: int) -> None:
+    draw = random.Random(seed)
+    plain, compiled = Slots(4), CompiledSlots(4)
+    for _ in range(60):
+        begin = 60.0 * draw.randrange(12)
+        end = begin + 60.0 * draw.randrange(1, 5)
+        kept = plain.kept(begin, end)
+        nodes = [node for node in range(4) if not kept[node] and draw.random() < 0.7]
+        plain.add(begin, end, nodes)
+        compiled.add(begin, end, nodes)
+        assert plain.edges == compiled.edges
+        assert plain.bounds == compiled.bounds
