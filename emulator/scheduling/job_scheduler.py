@@ -342,9 +342,7 @@ class _Pass:
         elif named or not (
             waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
         ):
-            for one in of_record(job, self._cluster):
-                one.hold(BAD_CONSTRAINTS)
-                one.reason = one.held_by
+            self._hold(job)
         else:
             return False
         return True
@@ -475,9 +473,7 @@ class _Pass:
             return
         if job.unfit and self._are_named_available(want.required, job, partition):
             # It was taken in, as nothing asked for nodes then.
-            for one in of_record(job, cluster):
-                one.hold(BAD_CONSTRAINTS)
-                one.reason = one.held_by
+            self._hold(job)
             return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
@@ -485,6 +481,13 @@ class _Pass:
         own = self._controls.reservations.of(job) if job.reason == FOR_MAINTENANCE else None
         if own is not None:
             self._keep(own.nodes)
+
+    def _hold(self, job: Job) -> None:
+        """Put a job on hold that has not the nodes that it asks for; it is in the queue no more."""
+        for one in of_record(job, self._cluster):
+            one.hold(BAD_CONSTRAINTS)
+            one.reason = one.held_by
+            self._cluster.unsettled[one.id] = one
 
     def _are_named_available(self, named: Mask | None, job: Job, partition: Partition) -> bool:
         """Whether nodes that a job names are up, and not kept from it."""
