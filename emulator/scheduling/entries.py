@@ -107,20 +107,20 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     refresh(job, cluster, reservations, enters=True)
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
         return RESOURCES
-    if job.reason == "None" and job.options.array is not None:
-        return "None"  # Whether a task stands behind others is not asked (recorded).
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
     if limited := _limit(job, cluster):
         return limited
-    if job.request.het_job_id is not None:
-        return "None"  # Whether components could start is not asked.
+    if cluster.parts_users(job) and _lacks_nodes_of_others(job, cluster):
+        return RESOURCES
     if reservations.by_name or not cluster.machine.all_up:
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
         if reason != RESOURCES:
             return reason
+    if job.options.array is not None or job.request.het_job_id is not None:
+        return "None"  # Whether tasks or components stand behind others is not asked (recorded).
     return "Priority" if _is_behind(job, cluster) else "None"
 
 
@@ -173,6 +173,13 @@ def _limit(job: Job, cluster: Cluster) -> str:
     if not limited and accounting.most_nodes(job, first) < job.wants[first.name].min_nodes:
         limited = accounting.refusal(job, first)
     return limited
+
+
+def _lacks_nodes_of_others(job: Job, cluster: Cluster) -> bool:
+    """Whether a job has too few nodes because others of its partition are for jobs of one other user alone."""
+    first = job.partitions[0]
+    fewest, open_nodes = job.wants[first.name].min_nodes, cluster.usable(job, first)
+    return int(np.count_nonzero(open_nodes)) < fewest <= int(np.count_nonzero(cluster.up_in(first)))
 
 
 def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
