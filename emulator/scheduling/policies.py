@@ -163,7 +163,9 @@ class Policies:
         return bool(cpus) and cpus != (job.planned_cpus or self._request(job, partition).cpus)
 
     def cpus_planned(self, job: ControlledJob, partition: Partition) -> float:
-        """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
+        """The CPUs that a job would have on an empty machine; 0 where it does not fit, or each plan says it."""
+        if self.counts_by_plan(job, partition):
+            return 0.0
         key = job.request_class, partition.name
         if key not in self._cpus:
             cluster = self._cluster
@@ -172,8 +174,14 @@ class Policies:
             self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
         return self._cpus[key]
 
+    @staticmethod
+    def counts_by_plan(job: ControlledJob, partition: Partition) -> bool:
+        """Whether with how many CPUs a job is planned goes by how many of the nodes are there that it would take."""
+        want = job.wants[partition.name]
+        return want.target_nodes > want.min_nodes
+
     def given(self, job: ControlledJob, allocation: Allocation) -> None:
-        """A job has started: its next number, if it is requeued, counts the CPUs that it has."""
+        """A job has started, or was planned there: its next number counts the CPUs that it has."""
         job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
     def _count_cpus(self, jobs: list[ControlledJob]) -> None:

@@ -477,6 +477,8 @@ class Windows(WindowPlan):
             if planned is None:
                 return None
             start, allocation = planned
+            if self.counts_cpus and self._cluster.policies.counts_by_plan(job, partition):
+                self._cluster.policies.given(job, allocation)
             clash = self.slots.first_end(start, self._step(start + limit), allocation.nodes)
             if clash is None:
                 return planned

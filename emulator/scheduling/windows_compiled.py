@@ -420,6 +420,8 @@ class CompiledWindows(Windows):
         And its nodes have no limits, and any are as good as those in use. In 22.05 a user's nodes are no obstacle.
         """
         cluster = self._cluster
+        if self.counts_cpus and cluster.policies.counts_by_plan(job, partition):
+            return False
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False
         if self._by_users and cluster.parts_users(job):

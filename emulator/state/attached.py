@@ -41,6 +41,12 @@ class Plugins(Protocol):
     def cpus_planned(self, job: Job, partition: Partition) -> float:
         """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
 
+    def counts_by_plan(self, job: Job, partition: Partition) -> bool:
+        """Whether with how many CPUs a job is planned goes by how many of the nodes are there that it would take."""
+
+    def given(self, job: Job, allocation: Allocation) -> None:
+        """A job has started, or was planned there: its next number counts the CPUs that it has."""
+
     @property
     def chooses_holes(self) -> bool:
         """Whether a plugin in the BackfillType slot chooses the hole that a job is to have."""
