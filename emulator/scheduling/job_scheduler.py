@@ -29,7 +29,6 @@ from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import FOR_MAINTENANCE, NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
-from emulator.state.machine import has_rows
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import State
@@ -251,49 +250,60 @@ class _Pass:
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
         allowed = self._allowed(job, partition)
-        if self._is_not_begun(job) or self._is_not_of_reservation(job, partition) or self._prefers(job, partition):
+        if self._is_not_begun(job) or self._is_not_of_reservation(job, partition):
+            return
+        if self._prefers(job, partition, allowed):
             return
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
             return
         stay_alone(job, [partition], cluster)
+        if not self._gets_nodes(job, partition, allowed):
+            self._fail(job, partition)
+
+    def _gets_nodes(self, job: Job, partition: Partition, allowed: Mask) -> bool:
+        """Start a job if it finds nodes, also those of jobs that make way; True as well where a limit forbids it."""
+        cluster = self._cluster
         found = cluster.select(job, partition, allowed)
         if self._over_limit(job, partition, found):
-            return
+            return True
         if found is not None:
             self._start(job, partition, found)
-            return
+            return True
         shared = self._controls.rows.select(job, partition, allowed)
         if shared is not None:
             if not self._over_limit(job, partition, shared[1]):
                 self._start(job, partition, shared[1], shared[0])
-            return
+            return True
         chosen = victims(job, partition, allowed, self._controls, cluster)
-        if make_way(job, chosen, self._controls, cluster):
-            self._making_way.add(job.id)
-            if self._start_at_once(job, partition, allowed):
-                return
-        self._fail(job, partition)
+        if not make_way(job, chosen, self._controls, cluster):
+            return False
+        self._making_way.add(job.id)
+        return self._start_at_once(job, partition, allowed)
 
-    def _prefers(self, job: Job, partition: Partition) -> bool:
-        """Whether the nodes that a job would rather have are there, but in use; only backfill gives it others then.
+    def _prefers(self, job: Job, partition: Partition, allowed: Mask) -> bool:
+        """Try a job on the nodes that it would rather have, if these are there; only backfill gives it others then.
 
         Its partition is left at it before it is tried without what it would rather have.
         """
         cluster = self._cluster
         if not job.options.prefer or cluster.parameters.rules.OTHERS_THAN_PREFERRED:
             return False
-        if has_rows(partition) or cluster.parameters.preempt_mode != ("OFF",):
-            return False
         stay_alone(job, [partition], cluster)
-        want = preferred_part(job.options, cluster.want(job, partition), cluster)
-        free, there = cluster.beside_suspended(cluster.free, partition), self._left(partition)[0]
-        if cluster.choose(want, free, self._allowed(job, partition)) is not None:
-            return False
+        want, there = preferred_part(job.options, cluster.want(job, partition), cluster), self._left(partition)[0]
         if not fits_idle(want, there & self._controls.not_reserved(job), cluster):
             return False
-        job.reason = "Priority"
-        self._hold_up(job, partition)
+        if cluster.compiled is not None:
+            cluster.compiled.code(job, partition)  # before its wants are others, as it is noted
+        wants = job.wants
+        job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster)}
+        try:
+            gets_nodes = self._gets_nodes(job, partition, allowed)
+        finally:
+            job.wants = wants
+        if not gets_nodes:
+            job.reason = "Priority"
+            self._hold_up(job, partition)
         return True
 
     def _start(self, job: Job, partition: Partition, allocation: Allocation, row: int = 0) -> None:
