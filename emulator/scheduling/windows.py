@@ -118,7 +118,9 @@ class Windows(WindowPlan):
         self._controls = controls
         self._habits = habits
         rules = cluster.parameters.rules
-        self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
+        # Slurm's times are whole seconds of its clock.
+        rounds = rules.SLOTS_END_ON_NEXT_STEP and habits.resolution > 1
+        self._rounding = habits.resolution - 1 + cluster.second_phase if rounds else 0.0
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self._by_users = rules.USERS_PART_BY_PLANS
         self._by_tries = rules.WINDOWS_BEHIND_TRIES

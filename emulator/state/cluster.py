@@ -94,7 +94,7 @@ class Cluster:
         by_socket: bool = False,
     ) -> None:
         self.now = 0.0
-        self._second_phase = second_phase
+        self.second_phase = second_phase
         self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
         self.machine = machine_of(conf, by_socket)
@@ -518,16 +518,16 @@ class Cluster:
 
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock."""
-        return math.floor(time + self._second_phase)
+        return math.floor(time + self.second_phase)
 
     def second_of(self, time: float) -> float:
         """When the second of the cluster's clock began in which a time is."""
-        return self.whole(time) - self._second_phase
+        return self.whole(time) - self.second_phase
 
     @property
     def rest_of_second(self) -> float:
         """Seconds behind a whole number that its second still lasts: daemons know ends of runs in whole seconds."""
-        return 1.0 - self._second_phase - 2.0**-20
+        return 1.0 - self.second_phase - 2.0**-20
 
     def after_second(self, time: float) -> float:
         """When the second of the cluster's clock is over in which a time is; infinite for no time."""
@@ -535,7 +535,7 @@ class Cluster:
 
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""
-        return np.floor(times + self._second_phase)
+        return np.floor(times + self.second_phase)
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""

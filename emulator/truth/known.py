@@ -49,6 +49,7 @@ from slurm_sim_plugins.errors import InputError
 
 T = TypeVar("T")
 
+A_MILLISECOND = 0.001
 RECORDED = "as recorded"
 """The reason of a clock that the recording itself says."""
 LARGEST_EXIT = 255
@@ -176,7 +177,7 @@ class Known:
             if scenario.configuration().rules.ROUNDS_ON_SECONDS:
                 # The log tells seconds better than the recorder, which sees the controller's clock from outside.
                 first = -second % 1 if rounds is None else rounds[0]
-                second, rounds = -first % 1, (first, 1.0)
+                second, rounds = _of_rounds(first, scenario.second), (first, 1.0)
             clock = Clock(
                 scenario.name, RECORDED, scenario.uptime, second, **measured, rounds=rounds, glances=scenario.glances
             )
@@ -203,6 +204,19 @@ class Known:
         """Why an item may differ, if it may."""
         wanted = (scenario, job, what)
         return next((one for one in self.noise if (one.scenario, one.job, one.what) == wanted), None)
+
+
+def _of_rounds(first: float, recorded: float) -> float:
+    """The part of a second that had passed at the start, where rounds begin with the seconds of the controller's clock.
+
+    The log has them a few milliseconds later; what the recorder saw says on which side of a second the start was.
+
+    Args:
+        first: when the first round was.
+        recorded: the part of a second, as the recorder saw it.
+    """
+    second = -first % 1 + A_MILLISECOND
+    return second if second < recorded + 0.5 else max(second - 1.0, 0.0)
 
 
 def read_known(path: str | os.PathLike[str]) -> Known:
