@@ -108,6 +108,7 @@ class Machine:
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         pools_of_cores: those of them in which a core counts with all its threads, also where a job does not use all.
+        pool_sockets: CPUs of each socket that the jobs of a partition may have, where cores are known socket by socket.
         pool_excess: CPUs of these units of each node that they may not have, where some of the last unit are left out.
         shared: whether any number of jobs may have the same units, for only memory is counted.
         tree: the switches above the nodes, or their blocks; None where all are as near to each other.
@@ -134,6 +135,7 @@ class Machine:
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     pools_of_cores: frozenset[str] = frozenset()
+    pool_sockets: Mapping[str, int] = field(default_factory=dict)
     pool_excess: Mapping[str, Ints] = field(default_factory=dict)
     shared: bool = False
     sockets: Ints | int = 1
@@ -165,6 +167,16 @@ class Machine:
         """CPUs of each node that the jobs of a partition may have of those units that they may still have."""
         excess = self.pool_excess.get(pool)
         return units * self.threads if excess is None else np.maximum(units * self.threads - excess, 0)
+
+    def most_of_pool(self, pool: str) -> Ints:
+        """CPUs of each node that a job of a partition may have where it has no other jobs."""
+        most = self.pool_cpus(pool, self.gres["", pool])
+        bound = self.pool_sockets.get(pool)
+        if bound is None or self.by_socket is None:
+            return most
+        cores = np.minimum(self.by_socket.cores, bound // self.core_threads)
+        cpus: Ints = np.minimum(most, cores.sum(axis=0) * self.core_threads)
+        return cpus
 
     @property
     def all_up(self) -> bool:

@@ -46,15 +46,33 @@ class Sockets:
         """
         return np.array([free[kind] for kind in self.kinds])
 
-    def given(self, free: Mapping[Gres, Ints], nodes: Sequence[int], asked: Sequence[Asked]) -> dict[Gres, list[int]]:
-        """How many cores of each socket of its nodes a job gets.
+    def of_pool(self, pool: str) -> list[Gres]:
+        """Resources that the jobs of a partition take, one for each socket, where it bounds the CPUs of each socket."""
+        return [("", f"{pool} socket {number}") for number in range(len(self.cores))]
+
+    def left_of_pool(self, free: Mapping[Gres, Ints], pool: str, most: int, threads: Ints) -> Ints:
+        """Free cores of each socket that a job of a partition may have which bounds the CPUs of each socket.
+
+        Of one where its jobs have as many it may have none; of any other so many, whatever they have (recorded).
 
         Args:
             free: what is free on each node, by kind.
+            pool: the partition.
+            most: CPUs of a socket.
+            threads: CPUs of a core of each node.
+        """
+        used = self.cores - np.array([free[kind] for kind in self.of_pool(pool)])
+        return np.where(used * threads < most, np.minimum(self.free(free), most // threads), 0)
+
+    def given(self, left: Ints, nodes: Sequence[int], asked: Sequence[Asked]) -> dict[Gres, list[int]]:
+        """How many cores of each socket of its nodes a job gets.
+
+        Args:
+            left: cores of each socket of each node that it may have.
             nodes: of the job.
             asked: what it has on each of them.
         """
-        left = self.free(free)[:, nodes].T.tolist()
+        left = left[:, nodes].T.tolist()
         of_nodes = [over_sockets(own, one) for own, one in zip(left, asked, strict=True)]
         return dict(zip(self.kinds, map(list, zip(*of_nodes, strict=True)), strict=True))
 

@@ -72,11 +72,15 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
-    most = {partition.name: _most_cpus(partition, nodes, index) for partition in bounded}
+    of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
+    each_socket = _each_socket(conf) if (by_socket or of_sockets) and not any(sockets) else None
+    if each_socket is not None:
+        for name in of_sockets:
+            gres.update(zip(each_socket.of_pool(name), each_socket.cores.copy(), strict=True))
+    most = {partition.name: _most_cpus(partition, nodes, index, each_socket is None) for partition in bounded}
     gres.update({("", name): -(-many // threads) for name, many in most.items()})
     beyond = {name: -many % threads for name, many in most.items()}
     gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
-    each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
     gres.update(each_socket.rows() if each_socket is not None else {})
     devices = devices_of(conf)
     gres.update(devices.rows() if devices is not None else {})
@@ -95,7 +99,8 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         by_socket=each_socket,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
-        pools_of_cores=frozenset(one.name for one in bounded if one.max_cpus_per_socket is not None),
+        pools_of_cores=frozenset() if each_socket is not None else frozenset(of_sockets),
+        pool_sockets=of_sockets if each_socket is not None else {},
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
         shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),
@@ -195,8 +200,15 @@ def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:
     return found
 
 
-def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, int]) -> Ints:
-    """CPUs of each node that the jobs of a partition may have together."""
+def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, int], by_sockets: bool) -> Ints:
+    """CPUs of each node that the jobs of a partition may have together.
+
+    Args:
+        partition: the partition.
+        nodes: all nodes.
+        index: index by name.
+        by_sockets: whether the bounds of all sockets of a node are one bound.
+    """
     most = np.zeros(len(nodes), dtype=np.int64)
     for name in partition.nodes:
         number = index[name]
@@ -204,7 +216,7 @@ def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, 
         bounds = [node.cpus]
         if partition.max_cpus_per_node is not None:
             bounds.append(partition.max_cpus_per_node)
-        if partition.max_cpus_per_socket is not None:
+        if by_sockets and partition.max_cpus_per_socket is not None:
             bounds.append(partition.max_cpus_per_socket * node.sockets)
         most[number] = min(bounds)
     return most

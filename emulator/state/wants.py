@@ -387,7 +387,7 @@ def _never(asked: Asked) -> str:
     partition, machine = asked.partition, asked.cluster.machine
     there = machine.cpus
     if partition.name in machine.pools:
-        there = np.minimum(there, machine.pool_cpus(partition.name, machine.gres["", partition.name]))
+        there = np.minimum(there, machine.most_of_pool(partition.name))
     # CPUs that memory or GPUs bring along do not count here.
     more = asked.tasks * asked.request.cpus_per_task - int(there[partition.nodes].sum())
     if more > 0 and (partition.name in machine.pools or more > _specialized(partition, asked.cluster)):

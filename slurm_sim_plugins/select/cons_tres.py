@@ -26,6 +26,7 @@ from slurm_sim_plugins.nodes import (
     Allocation,
     Choice,
     Free,
+    Gres,
     Ints,
     Machine,
     Mask,
@@ -34,7 +35,7 @@ from slurm_sim_plugins.nodes import (
     neighbours,
     shared,
 )
-from slurm_sim_plugins.sockets import Asked
+from slurm_sim_plugins.sockets import Asked, Sockets
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
@@ -158,7 +159,8 @@ def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask, 
 
     Slurm asks that first, so that such a job waits though others of these nodes would do (recorded).
     """
-    of_cores = {("", want.pool), *(machine.by_socket.kinds if machine.by_socket is not None else ())}
+    of_sockets = [] if machine.by_socket is None else [*machine.by_socket.kinds, *machine.by_socket.of_pool(want.pool)]
+    of_cores = {("", want.pool), *of_sockets}
     gres = {kind: machine.gres[kind] if kind in of_cores else left for kind, left in free.gres.items()}
     empty = replace(machine.free(), memory=free.memory, gres=gres)
     picked = _pick(want, machine, empty, _capacity(want, machine, empty, usable), choice)
@@ -257,7 +259,7 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         tasks = _cpus(want, machine, unbound) // want.cpus_per_task
         capacity = np.minimum(capacity, tasks * want.cpus_per_task)
     if machine.by_socket is not None:
-        capacity = np.minimum(capacity, _on_sockets(want, machine, machine.by_socket.free(free.gres)))
+        capacity = np.minimum(capacity, _on_sockets(want, machine, _cores_left(want, machine, machine.by_socket, free)))
     if want.socket_tasks:
         capacity = _of_sockets(want, machine, capacity)
     if want.memory_per_cpu:
@@ -305,6 +307,14 @@ def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
     return np.where(gpus > 0, np.maximum(gpus * each, want.cpus_of_gpus), 0)
 
 
+def _cores_left(want: Want, machine: Machine, by_socket: Sockets, free: Free) -> Ints:
+    """Free cores of each socket of each node that the partition of a job leaves it."""
+    bound = machine.pool_sockets.get(want.pool)
+    if bound is None:
+        return by_socket.free(free.gres)
+    return by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads)
+
+
 def _on_sockets(want: Want, machine: Machine, left: Ints) -> Ints:
     """CPUs of each node of which the free cores of its sockets leave the job any."""
     left = np.where(left >= want.socket_cores, left, 0)
@@ -334,7 +344,7 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
     if want.pool and want.whole:
         # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
-        most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
+        most = machine.most_of_pool(want.pool)
         least = machine.units + (_kept_units(machine) if want.pool_of_all else 0)
         units = np.where(most < least * machine.threads, 0, units)
     elif want.pool:
@@ -865,7 +875,8 @@ def allocate(
         memory[want.nodes_with_tasks :] = 0
         gres = {kind: _of_first(counts, want.nodes_with_tasks) for kind, counts in gres.items()}
     if machine.by_socket is not None:
-        gres |= machine.by_socket.given(free.gres, nodes, _asked_of_sockets(want, machine, free, taken, had))
+        asked = _asked_of_sockets(want, machine, free, taken, had)
+        gres |= _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
     if want.pool:
         gres["", want.pool] = had.tolist()
     for mark in want.marks:
@@ -883,6 +894,16 @@ def allocate(
 def _of_first(counts: list[int], nodes: int) -> list[int]:
     """Counts of so many nodes at the beginning, and none of the others."""
     return [*counts[:nodes], *([0] * (len(counts) - nodes))]
+
+
+def _given_of_sockets(
+    want: Want, machine: Machine, by_socket: Sockets, free: Free, nodes: list[int], asked: list[Asked]
+) -> dict[Gres, list[int]]:
+    """Cores of each socket that a job gets, also as those of its partition, where that bounds them."""
+    given = by_socket.given(_cores_left(want, machine, by_socket, free), nodes, asked)
+    if want.pool in machine.pool_sockets:
+        given |= dict(zip(by_socket.of_pool(want.pool), given.values(), strict=True))
+    return given
 
 
 def _asked_of_sockets(want: Want, machine: Machine, free: Free, taken: Ints, had: Ints) -> list[Asked]:

@@ -82,7 +82,13 @@ PARTITION = vocabulary(
         Word("MaxNodes", HONOURED, "most nodes of a job", Kind.BOUND, "UNLIMITED"),
         Word("MinNodes", HONOURED, "fewest nodes of a job", Kind.COUNT, "0"),
         Word("MaxCPUsPerNode", HONOURED, "most CPUs of a node for its jobs", Kind.BOUND, "UNLIMITED"),
-        Word("MaxCPUsPerSocket", HONOURED, "the same of a socket; counted for all of a node", Kind.BOUND, "UNLIMITED"),
+        Word(
+            "MaxCPUsPerSocket",
+            HONOURED,
+            "the same of a socket; of a node where cores are shared or given by thread",
+            Kind.BOUND,
+            "UNLIMITED",
+        ),
         Word(
             "PriorityTier", HONOURED, "its jobs go before those of lower tiers, and may preempt them", Kind.COUNT, "1"
         ),
