@@ -26,6 +26,8 @@ WHY_IT_ENDED = {
     State.DEADLINE: "DeadLine",
 }
 """Reasons that jobs show in the end."""
+KILLED = "RaisedSignal:9(Killed)"
+"""The reason of a job whose script was killed with its node."""
 
 
 class RunsOnNodes(Protocol):
@@ -56,6 +58,7 @@ class Endings(Part):
     endless: str = ""
     power: RunsOnNodes | None = None
     epoch: int = 0
+    _killed: set[int] = field(default_factory=set)
     _sent_at: dict[int, float] = field(default_factory=dict)
     _outcomes: dict[int, State] = field(default_factory=dict)
     _dead_at: dict[int, float] = field(default_factory=dict)
@@ -278,6 +281,12 @@ class Endings(Part):
             (self._closing.add if closed else self._closing.discard)(number)
             self.cluster.epilog(run.allocation, 1 if closed else -1)
 
+    def lose_script(self, job: Job) -> None:
+        """The node of a job's script is down, but others of it are not: it has failed."""
+        job.requeue_after = False
+        self._killed.add(job.id)
+        self.terminate(job, State.FAILED)
+
     def _outcome_beside(self, outcome: State, other: Job) -> State:
         """The outcome of a further component where the first one ends so.
 
@@ -419,6 +428,9 @@ class Endings(Part):
     def _why(self, job: Job, outcome: State) -> str:
         """The reason that a job shows in the end."""
         shows_code = self.parameters.rules.COMPONENTS_SHOW_THE_CODE
+        if job.id in self._killed:
+            self._killed.remove(job.id)
+            return KILLED
         if outcome is State.FAILED and not shows_code and job.request.signal_time is not None:
             return "NonZeroExitCode" if job.request.exit_code else LAUNCH_FAILURE
         if outcome is State.FAILED and not shows_code and is_led(job, self.cluster):

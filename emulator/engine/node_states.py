@@ -103,7 +103,9 @@ class NodeStates(Part):
         returns = self.parameters.return_to_service == RETURNS and not self.ideal
         drained = {node for node in nodes if self.cluster.admin_states.get(node) == "DRAIN"}
         back = {node: ("DRAIN" if node in drained else "UP", ANSWERED) for node in nodes if returns}
-        ended = [job for job in self._with_nodes() if job.state is not State.COMPLETING]
+        down = frozenset(nodes)
+        running = [job for job in self._with_nodes() if job.state is not State.COMPLETING]
+        ended = [job for job in running if not self._goes_on(job, down)]
         ends_jobs = {node for job in ended for node in _nodes_of(job)}
         self._set(nodes, "DOWN", reason, back)
         for node in back:
@@ -129,8 +131,26 @@ class NodeStates(Part):
         """The jobs on nodes end, for they have lost a node."""
         down = frozenset(nodes)
         for job in self._with_nodes():
-            if not down.isdisjoint(_nodes_of(job)):
+            if down.isdisjoint(_nodes_of(job)):
+                continue
+            if self._goes_on(job, down):
+                self._go_on(job, down)
+            else:
                 self._end(job, down)
+
+    def _go_on(self, job: Job, down: frozenset[int]) -> None:
+        """A job gives up nodes that are down; with the first one its script is gone."""
+        with_script = _nodes_of(job)[0] in down
+        self.stints.give_up(job, down)
+        if with_script:
+            self.endings.lose_script(job)
+
+    def _goes_on(self, job: Job, down: frozenset[int]) -> bool:
+        """Whether a job goes on without nodes that are down (``--no-kill``): not while it waits for its nodes."""
+        if not job.options.no_kill or job.request.het_job_id is not None or job.run is None:
+            return False
+        stays = job.state is not State.COMPLETING and job.run.configuring < math.inf
+        return stays and not down.issuperset(_nodes_of(job))
 
     def _with_nodes(self) -> list[Job]:
         """Jobs that have nodes."""

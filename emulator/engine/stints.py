@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from emulator.engine.agenda import Kind, Rank
@@ -152,6 +152,19 @@ class Stints(Part):
             self.rows.take_back(job, job.run)
         else:
             self.rows.take(job, job.run)
+
+    def give_up(self, job: Job, nodes: Collection[int]) -> None:
+        """A job goes on without some of its nodes; limits count it as before until it ends."""
+        run = job.run
+        assert run is not None
+        gone = [node for node in run.allocation.nodes if node in nodes]
+        if job.id in self.cluster.suspended:
+            self.rows.suspended_gives_up(job, run, gone)
+        else:
+            self.rows.give_up(job, run, gone)
+            self.ends_otherwise(job)
+        self.passes.record_changed()
+        self.passes.moved()
 
     def resume_preempted(self) -> None:
         """Suspended jobs go on when all that they have is free again."""

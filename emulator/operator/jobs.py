@@ -126,6 +126,20 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         job.priorities = EMPTY
 
 
+def shrink(job: Job, count: str, controller: Controller) -> None:
+    """A job that has nodes keeps so many of them, the first ones.
+
+    Raises:
+        InputError: it has not so many, or is to keep none.
+    """
+    assert job.run is not None
+    nodes, kept = job.run.allocation.nodes, int(count.partition("-")[0])
+    if not 0 < kept <= len(nodes):
+        raise InputError(f"Node count specification invalid for job {job.id}")
+    if kept < len(nodes):
+        controller.stints.give_up(job, nodes[kept:])
+
+
 def change_licenses(job: Job, options: BatchOptions, controller: Controller) -> None:
     """A running job has other licences from now on, even if these are in use.
 

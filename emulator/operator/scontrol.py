@@ -303,6 +303,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
 def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
     """A job asks for something else."""
     rules = controller.parameters.rules
+    if key == "numnodes" and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
+        jobs.shrink(job, value, controller)
+        return
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and "-" not in value:
         value = f"{value}-{value}"
     of_cpus = key == "numcpus"

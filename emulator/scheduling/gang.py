@@ -22,7 +22,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.machine import has_rows, share_cores
 from emulator.state.partition import Partition
-from emulator.state.run import Run
+from emulator.state.run import Run, without_nodes
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 
 
@@ -146,6 +146,23 @@ class Rows:
             self._shared.set_aside(job, run)
         self.release(job, run)
         run.rowless = False
+
+    def give_up(self, job: Job, run: Run, nodes: Collection[int]) -> None:
+        """A job goes on in its row without some of its nodes."""
+        if self._shared is not None:
+            self._shared.set_aside(job, run)
+            self._shared.leave_aside(job, nodes)
+        self.release(job, run)
+        run.allocation = without_nodes(run.allocation, nodes)
+        self.take(job, run)
+
+    def suspended_gives_up(self, job: Job, run: Run, nodes: Collection[int]) -> None:
+        """A job that is suspended gives up some of its nodes."""
+        if self._shared is not None:
+            self._shared.leave_aside(job, nodes)
+        self._cluster.yield_up(job, run)
+        run.allocation = without_nodes(run.allocation, nodes)
+        self._cluster.hold(job, run)
 
     def take_back(self, job: Job, run: Run) -> None:
         """It goes on; it has no row where others of its partition have its cores, so that others get them, too."""

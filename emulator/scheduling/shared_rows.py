@@ -111,6 +111,12 @@ class SharedRows:
         """A job that is about to leave gets the same cores when it comes back."""
         self._aside[job.id] = self._cores[job.id]
 
+    def leave_aside(self, job: Job, nodes: Collection[int]) -> None:
+        """Of the cores that a job is to get again it gives up those of some nodes."""
+        for node in nodes:
+            begin, end = self._begin[node : node + 2]
+            self._aside[job.id] &= ~(((1 << (end - begin)) - 1) << begin)
+
     def over_others(
         self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool
     ) -> tuple[int, Allocation] | None:

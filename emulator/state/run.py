@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from emulator.state.machine import MARK
 from slurm_sim_plugins.devices import is_device
-from slurm_sim_plugins.nodes import Allocation, Gres
+from slurm_sim_plugins.nodes import Allocation, Gres, neighbours
 
 YEAR = 365 * 86_400.0
 
@@ -113,6 +113,18 @@ class Run:
         if not self.suspensions:
             return 0
         return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
+
+
+def without_nodes(has: Allocation, gone: Collection[int]) -> Allocation:
+    """What a job has left that gives up some of its nodes; it counts with all CPUs of its cores then."""
+    kept = [index for index, node in enumerate(has.nodes) if node not in gone]
+
+    def left(column: Sequence[int]) -> tuple[int, ...]:
+        return tuple([column[index] for index in kept])
+
+    gres = {kind: left(counts) for kind, counts in has.gres.items()}
+    nodes = neighbours(left(has.nodes))
+    return replace(has, nodes=nodes, units=left(has.units), memory=left(has.memory), gres=gres, cpus=0)
 
 
 def _is_held(kind: Gres) -> bool:

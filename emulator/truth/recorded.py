@@ -108,14 +108,18 @@ def _with_next(runs: list[Stint]) -> Iterator[tuple[Stint, float]]:
 
 
 def _describe(run: Stint, one: Observation) -> None:
-    """Nodes, shares and partition of a run; nodes of a job that is ending are what is not yet cleared."""
+    """Nodes, shares and partition of a run: those that it has left, if it loses some while it runs.
+
+    Nodes of a job that is ending are what is not yet cleared.
+    """
+    runs = run.end is None or one.at < run.end
     if (
-        run.nodes is None
+        (run.nodes is None or runs)
         and "NodeList" in one.fields
         and one.fields.get("JobState") in ("RUNNING", "CONFIGURING", "SUSPENDED", None)
     ):
         run.nodes = frozenset(expand(one.fields["NodeList"]))
-    if "Alloc" in one.fields and run.shares is None:
+    if "Alloc" in one.fields and (run.shares is None or runs):
         run.shares = _shares(one.fields["Alloc"])
     run.partition = run.partition or one.fields.get("Partition", "")
 

@@ -116,6 +116,7 @@ class BatchOptions:
         nice: is subtracted from its priority.
         priority: as an operator sets it.
         requeue: whether it may be requeued; None for the cluster's rule.
+        no_kill: whether it goes on without nodes that fail, as long as it has any.
         dependencies: conditions on other jobs.
         any_dependency: whether one of them is enough.
         kill_on_invalid_dependency: whether it is cancelled when they cannot be met any more; None for the
@@ -180,6 +181,7 @@ class BatchOptions:
     nice: int = 0
     priority: int | None = None
     requeue: bool | None = None
+    no_kill: bool = False
     dependencies: tuple[Dependency, ...] = ()
     any_dependency: bool = False
     kill_on_invalid_dependency: bool | None = None
@@ -628,6 +630,7 @@ OPTIONS: Mapping[str, _Option] = {
     "mem-per-gpu": _Option(_put("memory_per_gpu", duration.megabytes)),
     "mincpus": _Option(_put("min_cpus", _positive)),
     "nice": _Option(lambda _, value: {"nice": _whole(value) if value else 100}, value="optional"),
+    "no-kill": _Option(lambda _, value: {"no_kill": value != "off"}, "k", value="optional"),
     "no-requeue": _Option(_keep(requeue=False), value="none"),
     "nodelist": _Option(_put("node_list", _hosts), "w"),
     "nodes": _Option(_nodes, "N"),

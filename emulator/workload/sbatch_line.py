@@ -119,9 +119,9 @@ def _times(options: BatchOptions) -> Iterator[tuple[str, str]]:
 def _flags(options: BatchOptions) -> Iterator[tuple[str, str | None]]:
     if options.exclusive or options.exclusive_to:
         yield "exclusive", options.exclusive_to or None
-    for name in ("overcommit", "contiguous"):
+    for name in ("overcommit", "contiguous", "no_kill"):
         if getattr(options, name):
-            yield name, None
+            yield name.replace("_", "-"), None
     if options.spread:
         yield "spread-job", None
     if options.share:

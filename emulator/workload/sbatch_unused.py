@@ -54,7 +54,6 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "extra": ("", NEEDED, "nodes have no Extra text"),
     "gres-flags": ("", NEEDED, "a job has cores wherever they are free, whichever devices are near"),
     "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
-    "no-kill": ("k", OPTIONAL, "a job ends with the first of its nodes that fails"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
     "spread-segments": ("", NONE, SEGMENTS),

@@ -327,7 +327,7 @@ def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
         ("scontrol update JobId=9 Nice=1", "there is no job '9'"),
         ("scontrol update JobId=2 Features=green", "Invalid feature specification"),
         ("scontrol update JobId=2 ReqNodeList=n9", "Invalid node name specified"),
-        ("scontrol update JobId=1 NumNodes=2", "does not wait"),
+        ("scontrol update JobId=1 NumCPUs=2", "does not wait"),
         ("scontrol update JobId=2 Nice=high", "high"),
         ("scontrol update JobId=2 Colour=red", "colour"),
         ("scontrol update JobId=2 Requeue=maybe", "0 or 1"),
