@@ -139,6 +139,7 @@ class Endings(Part):
             return
         self.sweep_limits()
         self._sweep_reservations()
+        self.reservations.replace()
         stints.sweep_due = stints.next_sweep()
 
     def reservation_over(self, name: str) -> None:

@@ -122,7 +122,7 @@ class NodeStates(Part):
             cluster.admin_states[node] = state
             cluster.machine.up[node] = cluster.node_is_up(node)
         self._asked.update(asked)
-        self.reservations.replace_lost()
+        self.reservations.replace()
         self.telling.nodes(nodes, state, reason)
         if state == "DOWN":
             self.end_jobs(nodes)

@@ -90,7 +90,7 @@ class Starts(Part):
         self.stints.go_on(job)
         if self.rows.gang is not None:
             self._share(job, self.rows.gang.started(job))
-        self.reservations.refresh()
+        self.reservations.refresh(job)
 
     def _share(self, job: Job, changes: Sequence[Change]) -> None:
         """A job shares resources: those of lower tiers stand still, or leave at once, and it may wait for its turn."""

@@ -172,7 +172,7 @@ class Ticks(Part):
             return 0.0
         quiet = min(self.agenda.next, self._stints.sweep_due if self._sweeps else math.inf)
         if self._sweeps and self.reservations.by_name:
-            quiet = min(quiet, self.reservations.purge_due())
+            quiet = min(quiet, self.reservations.purge_due(), self.reservations.replace_due())
         if self.cluster.order:
             quiet = min(quiet, self._passes.next_end)
         if not self._period or (accounting is None and not waiting):

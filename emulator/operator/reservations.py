@@ -35,6 +35,7 @@ FLAGS = frozenset(
         "PART_NODES",
         "PURGE_COMP",
         "REPLACE",
+        "REPLACE_DOWN",
         *RECURRING,
     }
 )
@@ -97,6 +98,15 @@ def _check_replaced(fields: Fields) -> None:
         raise InputError("Error creating the reservation: CPU count specification invalid")
 
 
+def _check_replaced_later(fields: Fields, one: Reservation, flags: frozenset[str]) -> None:
+    """Refuse to take REPLACE away, to give it to one of named nodes or cores, or to name nodes of such a one."""
+    if REPLACING & {word.upper() for word in words_in(fields.get("flags-", ""))}:
+        raise InputError("Error parsing flags: REPLACE cannot be taken away.  No reservation update.")
+    named = any(key in fields for key in ("nodes", "nodes+", "nodes-"))
+    if REPLACING & flags and (named or not one.counted):
+        raise InputError("Requested operation not supported on this system")
+
+
 def _of_all(fields: Fields) -> frozenset[str]:
     """The flag of a reservation of all nodes, or of all of a partition; none for others."""
     if fields.get("nodes", "").upper() != "ALL":
@@ -129,6 +139,7 @@ def update_reservation(words: list[str], controller: Controller) -> None:
     flags = one.flags - ALL if named or "nodecnt" in fields else one.flags
     flags = flags | _flags(fields) | _flags(fields, "flags+") | _of_all(fields)
     flags = flags - _flags(fields, "flags-")
+    _check_replaced_later(fields, one, flags)
     # One of cores whose nodes are named has all of these.
     cores = None if named else one.cores
     nodes = _changed_nodes(fields, one, controller)
@@ -219,7 +230,8 @@ def _known(fields: Fields, names: Sequence[str], lists: Sequence[str] = ()) -> F
 
 def _flags(fields: Fields, key: str = "flags") -> frozenset[str]:
     """Flags of a reservation; those without effect are named."""
-    flags = frozenset(word.upper().partition("=")[0] for word in words_in(fields.get(key, "")))
+    stated = (word.upper().partition("=")[0] for word in words_in(fields.get(key, "")))
+    flags = frozenset("ANY_NODES" if word == "LICENSE_ONLY" else word for word in stated)
     if "SPEC_NODES" in flags:
         raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
     if unknown := sorted(flags - FLAGS):

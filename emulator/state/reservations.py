@@ -230,36 +230,53 @@ class Reservations:
         if own is not None:
             own.idle_since = None
 
-    def refresh(self) -> None:
-        """Give reservations with REPLACE other nodes for those that jobs have taken."""
-        for reservation in self.by_name.values():
-            if "REPLACE" in reservation.flags and reservation.end > self._cluster.now:
-                taken = reservation.nodes & (self._cluster.free.jobs > 0)
-                if taken.any():
-                    self._replace(reservation, taken)
+    def refresh(self, job: Job) -> None:
+        """Give the reservation of a job that starts, if it has REPLACE, another node for each that the job takes."""
+        one = self.by_name.get(job.reservation) if self.by_name else None
+        if one is not None and "REPLACE" in one.flags and self._is_replaced(one):
+            self._replace(one)
 
-    def replace_lost(self) -> None:
-        """Give reservations of so many nodes others for those that are down or drained, if there are as many."""
-        up = self._cluster.machine.up
+    def replace(self) -> None:
+        """Give reservations of so many nodes others for those that are down or drained, with REPLACE for busy ones.
+
+        Slurm does that in each sweep over limits, and as nodes change.
+        """
         for one in self.by_name.values():
-            if not one.counted or "REPLACE" in one.flags or one.end <= self._cluster.now or not (one.nodes & ~up).any():
-                continue
-            busy = self._busy_from(one.start) | self._others_of(one) | one.nodes
-            free = np.flatnonzero(self._whole_nodes(one.partition) & ~busy)
-            lost = int(np.count_nonzero(one.nodes & ~up))
-            if len(free) >= lost:
-                one.nodes = one.nodes & up
-                one.nodes[free[:lost]] = True
+            if self._is_replaced(one) and self._lost(one).any():
+                self._replace(one)
 
-    def _replace(self, reservation: Reservation, taken: Mask) -> None:
-        others = self._cluster.no_nodes()
-        for other in self.by_name.values():
-            others |= other.nodes
-        idle = np.flatnonzero((self._cluster.free.jobs == 0) & self._cluster.machine.up & ~others)
-        gone = np.flatnonzero(taken)
-        for old, new in zip(gone.tolist(), idle.tolist(), strict=False):
-            reservation.nodes[old] = False
-            reservation.nodes[new] = True
+    def replace_due(self) -> float:
+        """Before when no sweep gives reservations other nodes; infinite for never."""
+        due = any(self._is_replaced(one) and self._lost(one).any() for one in self.by_name.values())
+        return 0.0 if due else math.inf
+
+    def _is_replaced(self, one: Reservation) -> bool:
+        """Whether a reservation gets other nodes for some of its own."""
+        return one.counted and "MAINT" not in one.flags and one.end > self._cluster.now
+
+    def _lost(self, one: Reservation) -> Mask:
+        """Nodes of a reservation for which it is to have others."""
+        kept = self._cluster.machine.up
+        return one.nodes & ~(kept & (self._cluster.free.jobs == 0) if "REPLACE" in one.flags else kept)
+
+    def _replace(self, one: Reservation) -> None:
+        """Take other nodes for those that a reservation is to lose, or half of them, and so on.
+
+        Of those that are not replaced the first ones stay. Without REPLACE or REPLACE_DOWN it is all of them or none.
+        """
+        lost = self._lost(one)
+        count = many = int(np.count_nonzero(lost))
+        usable = self._whole_nodes(one.partition or self._cluster.default) & ~one.nodes
+        while many:
+            try:
+                found = self._counted(one, many, usable)
+            except InputError:
+                many = many // 2 if one.flags & {"REPLACE", "REPLACE_DOWN"} else 0
+                continue
+            stays = self._cluster.no_nodes()
+            stays[np.flatnonzero(lost)[: count - many]] = True
+            one.nodes = (one.nodes & ~lost) | stays | found
+            return
 
     def _busy_from(self, start: float, name: str = "") -> Mask:
         """Nodes of jobs that may run on then, but for those of a reservation."""

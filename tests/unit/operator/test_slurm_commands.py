@@ -508,13 +508,27 @@ MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 
 
 
 def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    words = f"{MADE},REPLACE_DOWN".replace("Nodes=n1", "NodeCnt=1")
+    words = f"{MADE},STATIC_ALLOC".replace("Nodes=n1", "NodeCnt=1")
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: REPLACE_DOWN: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
-        "MAINT, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, WEEKDAY, WEEKEND, WEEKLY"
+        "reservation r: STATIC_ALLOC: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
+        "MAINT, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, REPLACE_DOWN, WEEKDAY, WEEKEND, WEEKLY"
     ]
+
+
+@pytest.mark.parametrize("change", ["Flags=REPLACE", "Flags+=replace_down", "Flags-=REPLACE"])
+def test_a_reservation_of_named_nodes_is_not_given_others(change: str) -> None:
+    made = MADE.replace(" Flags=MAINT", "")
+    found = run([], [(1.0, made), (2.0, f"scontrol update ReservationName=r {change}")], until=3)
+    assert len(found.refused) == 1
+    assert not found.reservations.by_name["r"].flags
+
+
+def test_with_license_only_a_reservation_is_of_any_nodes() -> None:
+    made = MADE.replace("Nodes=n1", "Licenses=solver:1").replace("Flags=MAINT", "Flags=LICENSE_ONLY")
+    found = run([], [(1.0, made)], until=2)
+    assert found.reservations.by_name["r"].flags == {"ANY_NODES"}
 
 
 @pytest.mark.parametrize("flag", ["REPLACE", "replace_down"])
@@ -562,12 +576,12 @@ def test_a_quality_of_service_without_accounts_is_said_to_have_no_effect(caplog:
 
 
 def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptureFixture) -> None:
-    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=REPLACE_DOWN,IGNORE_JOBS"), (4.0, "Flags-=MAINT,REPLACE_DOWN")]
+    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=STATIC_ALLOC,IGNORE_JOBS"), (4.0, "Flags-=MAINT,STATIC_ALLOC")]
     found = run([], [(1.0, MADE), *((at, f"scontrol update ReservationName=r {each}") for at, each in words)], until=5)
     assert not found.refused
     assert found.reservations.by_name["r"].flags == {"FLEX", "IGNORE_JOBS"}
     assert len(caplog.messages) == 2
-    assert "r: REPLACE_DOWN: no effect here" in caplog.messages[0]
+    assert "r: STATIC_ALLOC: no effect here" in caplog.messages[0]
 
 
 @pytest.mark.parametrize(
