@@ -55,13 +55,15 @@ OF_ALL: Mapping[str, Callable[[Sequence[float]], float]] = {"MIN": min, "AVG": f
 """What ``bf_hetjob_prio`` makes of the numbers of components."""
 
 
-def together(queue: Sequence[Any], by: str) -> list[Any]:
+def together(queue: Sequence[Any], by: str, rank: Callable[[Any], tuple[float, float]] | None = None) -> list[Any]:
     """The queue with the components of each heterogeneous job one behind the other, in their order.
 
     Args:
         queue: entries in their order.
         by: a key of :data:`OF_ALL`: which of their tiers and priorities counts for all.
+        rank: the tier of an entry's partition, and its priority; None where the entries say these themselves.
     """
+    rank = rank or _rank
     places: dict[int, list[int]] = {}
     for place, entry in enumerate(queue):
         if entry.het_job_id is not None:
@@ -69,7 +71,7 @@ def together(queue: Sequence[Any], by: str) -> list[Any]:
     if not places:
         return list(queue)
     found: list[Any] = []
-    ranks = {number: [_rank(queue[place]) for place in stand] for number, stand in places.items()}
+    ranks = {number: [rank(queue[place]) for place in stand] for number, stand in places.items()}
     groups = [
         (tuple(map(OF_ALL[by], zip(*ranks[number], strict=True))), -stand[0], [queue[place] for place in stand])
         for number, stand in places.items()
@@ -77,7 +79,7 @@ def together(queue: Sequence[Any], by: str) -> list[Any]:
     groups.sort(key=itemgetter(0, 1))
     for place, entry in enumerate(queue):
         if entry.het_job_id is None:
-            while groups and groups[-1][:2] > (_rank(entry), -place):
+            while groups and groups[-1][:2] > (rank(entry), -place):
                 found += groups.pop()[2]
             found.append(entry)
     return found + [entry for _, _, some in reversed(groups) for entry in some]

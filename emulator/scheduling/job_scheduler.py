@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS
+from slurm_sim_plugins.het_jobs import together
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 OF_LIMITS = ("Assoc", "QOS")
@@ -54,6 +56,14 @@ def schedule(cluster: Cluster, controls: Controls, full: bool = False, test_time
     return not cluster.order or _Pass(cluster, controls).run(full, test_time)
 
 
+class _Queued(NamedTuple):
+    """A pair of the queue as it is put beside the other components."""
+
+    pair: Pair
+    het_job_id: int | None
+    rank: tuple[float, float]
+
+
 class _Pass:
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         self._cluster = cluster
@@ -69,7 +79,7 @@ class _Pass:
         """Jobs for which others were preempted in this pass: they are not tried in other partitions."""
 
     def run(self, full: bool, test_time: float) -> bool:
-        parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
+        parameters, pairs = self._cluster.parameters, self._queue()
         left = len(pairs) if full else parameters.default_queue_depth + 1
         if test_time:
             left = min(left, math.ceil(parameters.max_sched_time / test_time))
@@ -90,6 +100,18 @@ class _Pass:
                 self._tell_those_behind(self._up_to_component(pairs, index), index, left)
                 break
         return True
+
+    def _queue(self) -> list[Pair]:
+        """The queue; with ``bf_hetjob_prio`` components stand together there, too."""
+        pairs, by = self._cluster.order.pairs(), self._cluster.parameters.bf_hetjob_prio
+        if by == "NONE" or not self._cluster.het_jobs:
+            return pairs
+        queue = [
+            _Queued(pair, job.request.het_job_id, (float(partition.tier), job.number_in(partition.name)))
+            for pair in pairs
+            for _, job, partition in (pair,)
+        ]
+        return [one.pair for one in together(queue, by, lambda one: one.rank)]
 
     def _in_turn(self, pairs: list[Pair]) -> Iterator[tuple[int, Job, Partition]]:
         """Each pair, and its place among them.

@@ -111,6 +111,12 @@ def _amount_of(stated: Settings, key: str, default: float) -> float:
     return default if value is None else value
 
 
+def _hetjob_prio(stated: Settings) -> str:
+    """By which of their priorities components stand together in the queue, that of the main loop, too."""
+    said = stated.text(_key("bf_hetjob_prio")).upper()
+    return said or ("MIN" if stated.flag(_key("bf_hetjob_immediate")) else "NONE")
+
+
 def _of_select(stated: Settings) -> list[str]:
     return [word.upper() for word in stated.words("SelectTypeParameters")]
 
@@ -126,6 +132,7 @@ class Parameters:
     bf_min_prio_reserve: int = _count("bf_min_prio_reserve")
     bf_min_age_reserve: float = _seconds("bf_min_age_reserve")
     bf_licenses: bool = _flag("bf_licenses")
+    bf_hetjob_prio: str = _read(lambda stated: _hetjob_prio(stated))
     default_queue_depth: int = _count("default_queue_depth", 100)
     partition_job_depth: int = _count("partition_job_depth")
     # 0: at each turn of the controller, which takes one a second.
