@@ -19,7 +19,7 @@ from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
-from emulator.scheduling.preempt import candidates, movable, planned_want
+from emulator.scheduling.preempt import candidates, movable, planned_want, preempt_mode
 from emulator.state.asked import known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, RESOURCES, Job
@@ -139,6 +139,17 @@ class Windows(WindowPlan):
         self.fitted: set[Sought] = set()
         self._futures: dict[int, Future] = {}
         self._in_use: Mask | None = cluster.free.jobs > 0 if habits.busy_nodes else None
+        if cluster.parameters.bf_running_job_reserve and not cluster.nodes_for.whole_nodes:
+            self._keep_runs()
+
+    def _keep_runs(self) -> None:
+        """Runs that have whole nodes keep them up to the step of their end, unless they may be preempted."""
+        cluster = self._cluster
+        for job in cluster.running.values():
+            if job.run is not None and job.run.allocation.whole and preempt_mode(job, cluster) == "OFF":
+                end = self._step(cluster.planned_end(job))
+                if end > cluster.now:
+                    self.slots.add(cluster.now, end, job.run.allocation.nodes)
 
     @property
     def sought(self) -> bool:

@@ -132,6 +132,9 @@ class Parameters:
     bf_min_prio_reserve: int = _count("bf_min_prio_reserve")
     bf_min_age_reserve: float = _seconds("bf_min_age_reserve")
     bf_licenses: bool = _flag("bf_licenses")
+    bf_running_job_reserve: bool = _read(
+        lambda stated: stated.flag(_key("bf_running_job_reserve")) or stated.flag(_key("bf_licenses"))
+    )
     bf_hetjob_prio: str = _read(lambda stated: _hetjob_prio(stated))
     default_queue_depth: int = _count("default_queue_depth", 100)
     partition_job_depth: int = _count("partition_job_depth")

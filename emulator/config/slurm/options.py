@@ -74,7 +74,7 @@ _BACKFILL = (
     ),
     Word("bf_busy_nodes", HONOURED, "whether nodes in use are planned with before idle ones", _FLAG, "NO"),
     Word("bf_licenses", HONOURED, "whether licences are planned", _FLAG, "NO"),
-    Word("bf_running_job_reserve", IGNORED, "the plan knows of all running jobs anyway", _FLAG, "NO"),
+    Word("bf_running_job_reserve", HONOURED, "whether runs keep whole nodes up to the end of a step", _FLAG, "NO"),
     Word(
         "bf_window_linear",
         HONOURED,
