@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from slurm_sim_plugins.devices import OF_GPUS, SHARED, is_device
 from slurm_sim_plugins.nodes import Free, Gres, Ints, Machine, Want
 
 
 def gres_given(
-    want: Want, machine: Machine, free: Free, nodes: list[int], tasks: list[int]
+    want: Want,
+    machine: Machine,
+    free: Free,
+    nodes: list[int],
+    tasks: list[int],
+    most: Mapping[Gres, Ints] | None = None,
 ) -> dict[Gres, list[int]] | None:
-    """How many of each kind a job gets on nodes that have so many of its tasks; None if they lack some."""
+    """How many of each kind a job gets on nodes that have so many of its tasks; None if they lack some.
+
+    Args:
+        want: what it needs.
+        machine: the nodes.
+        free: what is free of them.
+        nodes: of the job.
+        tasks: on each of them.
+        most: how many of what it wants in all it may have of each node, where that is bounded.
+    """
     gres: dict[Gres, list[int]] = {}
     for index, node in enumerate(nodes):
         wanted = [(*one, 0) for one in want.gres] + [(*one, tasks[index]) for one in want.gres_per_task]
@@ -21,9 +35,12 @@ def gres_given(
         missing = count
         for index, node in enumerate(nodes):
             have = int(machine.gres_free(free, name, kind)[node])
+            have = have if most is None or (name, kind) not in most else min(have, int(most[name, kind][node]))
             # One is left for each other node; where there are not so many, nodes give all that they have (recorded).
             rest = missing - (len(nodes) - index - 1)
-            share = have if rest < 0 else min(have, rest)
+            # Where some are near the cores of a socket each node gives one in any case (24.11).
+            each = most is not None and machine.binding is not None and machine.binding.by_cpus
+            share = have if rest < 0 else min(have, max(rest, int(each)))
             if share > 0:
                 _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
                 missing -= share

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.binding import Binding
 from slurm_sim_plugins.devices import OF_GPUS, Devices
 from slurm_sim_plugins.node_table import add
 from slurm_sim_plugins.sockets import Sockets
@@ -104,7 +105,8 @@ class Machine:
         features: of each node.
         gres: count of each kind on each node.
         devices: GPUs one by one; None where jobs do not share them.
-        by_socket: their cores socket by socket; None where no job asks for anything by socket.
+        by_socket: their cores socket by socket; None where nothing goes by sockets.
+        binding: devices that are near the cores of some sockets; None where there are none.
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         pools_of_cores: those of them in which a core counts with all its threads, also where a job does not use all.
@@ -132,6 +134,7 @@ class Machine:
     gres: dict[Gres, Ints] = field(default_factory=dict)
     devices: Devices | None = None
     by_socket: Sockets | None = None
+    binding: Binding | None = None
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     pools_of_cores: frozenset[str] = frozenset()
@@ -327,6 +330,7 @@ class Want:
         per_socket: of each socket that its tasks may use, at most.
         fills_sockets: whether tasks fill a socket before another one is used.
         socket_tasks: tasks of each socket of which a node counts, if it has CPUs for so many; 0 for no bound.
+        tasks: that it states; a large number if it states none.
         tasks_on_node: tasks that a node may have, where that is known before nodes are chosen.
         socket_cores: free cores that a socket must have to be of use.
         node_sockets: sockets of that kind that a node must have.
@@ -339,6 +343,8 @@ class Want:
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
+        tasks_per_gpu: that go with a GPU; 0 if that is not stated.
+        enforces_binding: whether it has no cores of sockets that are not near its devices, where any are near some.
         first_fit: whether nodes are taken one by one, the lightest first and then in the order of the file, and not as
             neighbours.
         weights_now_only: whether weights count for a start alone, and not as a later one is planned.
@@ -401,6 +407,7 @@ class Want:
     whole_tasks: bool = False
     per_socket: int = FAR
     socket_tasks: int = 0
+    tasks: int = FAR
     tasks_on_node: int = FAR
     socket_cores: int = 1
     node_sockets: int = 1
@@ -415,6 +422,8 @@ class Want:
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0
+    tasks_per_gpu: int = 0
+    enforces_binding: bool = False
     first_fit: bool = False
     weights_now_only: bool = False
     unweighed: bool = False

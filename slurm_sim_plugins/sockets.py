@@ -87,6 +87,7 @@ class Asked(NamedTuple):
         most: cores of each socket that it may have; 0 for any number.
         needed: cores that its tasks need at most, of which it gets these; 0 if any cores may be those.
         fills: whether its tasks fill a socket before they go to another.
+        near: cores of each socket that it may have, as its devices are near some; empty for any.
     """
 
     cores: int
@@ -95,6 +96,7 @@ class Asked(NamedTuple):
     most: int = 0
     needed: int = 0
     fills: bool = False
+    near: tuple[int, ...] = ()
 
 
 def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
@@ -104,10 +106,12 @@ def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
         left: free cores of each socket.
         asked: what it has there.
     """
-    cores, threads, per_task, most, needed, fills = asked
+    cores, threads, per_task, most, needed, fills, near = asked
     given = [0] * len(left)
     usable = [min(own, most) if most else own for own in left]
-    if needed:
+    if near:
+        usable = list(map(min, usable, near))
+    elif needed:
         _without_fullest(usable, max(needed, cores))
     if fills:
         _fill(given, usable, cores)

@@ -14,6 +14,7 @@ import numpy as np
 from emulator.config.slurm.model import Node, Partition, SlurmConf, Topology
 from emulator.config.slurm.partitions import sockets_counted
 from emulator.config.slurm.topology import BLOCK, TREE
+from emulator.state.near_gres import binding_of, has_near_cores
 from emulator.state.shared_gres import devices_of
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
 from slurm_sim_plugins.sockets import Sockets, columns, with_system_cores
@@ -73,7 +74,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
     of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
-    each_socket = _each_socket(conf) if (by_socket or of_sockets) and not any(sockets) else None
+    devices = devices_of(conf)
+    by_socket = by_socket or bool(of_sockets) or (devices is None and has_near_cores(conf))
+    each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
     if each_socket is not None:
         for name in of_sockets:
             gres.update(zip(each_socket.of_pool(name), each_socket.cores.copy(), strict=True))
@@ -81,9 +84,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     gres.update({("", name): -(-many // threads) for name, many in most.items()})
     beyond = {name: -many % threads for name, many in most.items()}
     gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
-    gres.update(each_socket.rows() if each_socket is not None else {})
-    devices = devices_of(conf)
-    gres.update(devices.rows() if devices is not None else {})
+    binding = None if each_socket is None or devices is not None else binding_of(conf)
+    for rows in (each_socket, devices, binding):
+        gres.update(rows.rows() if rows is not None else {})
     return Machine(
         names=[node.name for node in nodes],
         units=np.maximum(cpus // threads, 1),
@@ -97,6 +100,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         gres=gres,
         devices=devices,
         by_socket=each_socket,
+        binding=binding,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         pools_of_cores=frozenset() if each_socket is not None else frozenset(of_sockets),

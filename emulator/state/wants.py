@@ -94,7 +94,8 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         cpus_given=given,
         per_node=per_node,
         ranked=ranked,
-        tasks_on_node=_tasks_known(options, asked.bounded),
+        tasks=options.tasks or FAR,
+        tasks_on_node=_tasks_known(asked),
         cpus_of_gpus=of_gpus if in_all else 0,
         placed=_placed(options, asked.nodes, asked.whole, rules),
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
@@ -146,6 +147,8 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         gres_per_task=_counts(options.of_tasks),
         late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
         cpus_per_gpu=asked.demand.cpus_per_gpu,
+        tasks_per_gpu=options.tasks_per_gpu or 0,
+        enforces_binding=options.enforces_binding,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
         nodes_with_tasks=asked.tasks if asked.beyond_tasks and not asked.whole else FAR,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
@@ -438,12 +441,15 @@ def _fills_sockets(options: BatchOptions, parameters: Parameters) -> bool:
     return parameters.fill_sockets or (parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None)
 
 
-def _tasks_known(options: BatchOptions, most: int | None) -> int:
+def _tasks_known(asked: Asked) -> int:
     """How many tasks each node has, where that is known before nodes are chosen."""
+    options = asked.options
     if options.tasks_per_node is not None:
         return options.tasks_per_node
+    if options.tasks_per_gpu is not None and asked.nodes == 1 and not asked.rules.TASKS_FOLLOW_GPUS:
+        return asked.tasks
     tasks = options.tasks
-    if tasks is not None and most == 1:
+    if tasks is not None and asked.bounded == 1:
         return tasks
     return 1 if tasks is not None and (tasks == 1 or tasks == options.min_nodes == options.max_nodes) else FAR
 

@@ -19,7 +19,7 @@ from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.workload.clock_time import seconds_after
 from emulator.workload.het_job import components
-from emulator.workload.sbatch_unused import EXCLUSIVE_TOPO, NOT_EMULATED, WITHOUT_EFFECT
+from emulator.workload.sbatch_unused import EXCLUSIVE_TOPO, NOT_EMULATED, SHARING_FLAGS, WITHOUT_EFFECT
 from slurm_sim_plugins.errors import meant
 
 MOST_TASKS = 4_000_001
@@ -95,6 +95,7 @@ class BatchOptions:
         gpus_per_task: GPUs of each task.
         gres_per_task: other generic resources of each task.
         tasks_per_gpu: tasks for each GPU.
+        enforces_binding: whether it has no cores but those near its devices.
         cpus_per_gpu: CPUs for each GPU.
         tasks_per_socket: most tasks on a socket.
         fills_sockets: whether its tasks fill a socket before they go to another; None if it does not say.
@@ -158,6 +159,7 @@ class BatchOptions:
     gpus_per_task: tuple[GresCount, ...] = ()
     gres_per_task: tuple[GresCount, ...] = ()
     tasks_per_gpu: int | None = None
+    enforces_binding: bool = False
     cpus_per_gpu: int | None = None
     tasks_per_socket: int | None = None
     fills_sockets: bool | None = None
@@ -249,6 +251,8 @@ Values = Mapping[str, Any]
 Change = Callable[[Any, str], Values]
 """From what was asked for before, and the value of an option, to what is asked for besides."""
 NOTHING_ASKED = BatchOptions()
+_OF_SHARES = ("multiple-tasks-per-sharing", "one-task-per-sharing")
+"""Words of ``--gres-flags`` about shares of GPUs."""
 
 
 class _Asked:
@@ -522,6 +526,18 @@ def _exclusive(asked: Any, text: str) -> Values:
     return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both, **in_vain}
 
 
+def _gres_flags(asked: Any, text: str) -> Values:
+    """Whether cores must be near devices; none of the other words changes where a job is."""
+    words = _names(text)
+    for word in words:
+        if word not in ("enforce-binding", "disable-binding", "allow-task-sharing", *_OF_SHARES):
+            raise ValueError(
+                f"{word!r} is none of enforce-binding, disable-binding, allow-task-sharing, {', '.join(_OF_SHARES)}"
+            )
+    in_vain = _in_vain(SHARING_FLAGS)(asked, text) if set(words) & set(_OF_SHARES) else {}
+    return {"enforces_binding": "enforce-binding" in words, **in_vain}
+
+
 def _oversubscribe(asked: Any, text: str) -> Values:
     both = asked.both_ways or asked.exclusive or bool(asked.exclusive_to)
     return {"share": True, "exclusive": False, "exclusive_to": "", "both_ways": both}
@@ -620,6 +636,7 @@ OPTIONS: Mapping[str, _Option] = {
     "gpus-per-socket": _Option(_gpus_on_socket),
     "gpus-per-task": _Option(_put("gpus_per_task", _gpus)),
     "gres": _Option(_put("gres", _gres)),
+    "gres-flags": _Option(_gres_flags),
     "hint": _Option(_put("hint", _some)),
     "hold": _Option(_keep(held=True), "H", value="none"),
     "job-name": _Option(_put("name", _some), "J"),

@@ -40,6 +40,8 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 SEGMENTS = "segments are placed one after the other, each where it fits best"
 EXCLUSIVE_TOPO = "exclusive=topo"
 """What stands for that value: the option itself is emulated."""
+SHARING_FLAGS = "gres-flags"
+"""What stands for values of that option that say how tasks share GPUs."""
 ONE_CLUSTER = "there is one cluster"
 SPECIALIZED = "no cores are specialized for a job, as with AllowSpecResourcesUsage=NO, the default"
 NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
@@ -52,7 +54,6 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "consolidate-segments": ("", NONE, SEGMENTS),
     "core-spec": ("S", NEEDED, SPECIALIZED),
     "extra": ("", NEEDED, "nodes have no Extra text"),
-    "gres-flags": ("", NEEDED, "a job has cores wherever they are free, whichever devices are near"),
     "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
@@ -77,4 +78,6 @@ def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
 def _reason(name: str) -> str:
     if name == EXCLUSIVE_TOPO:
         return "no job has a block or a switch for itself"
+    if name == SHARING_FLAGS:
+        return "whether tasks share GPUs goes by SelectTypeParameters alone"
     return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

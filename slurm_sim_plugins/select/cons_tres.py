@@ -10,13 +10,15 @@ spare; else from the lowest index up. (Observations C1 to C6.) Below switches
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.binding import Reach
 from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.gres import gres_given
 from slurm_sim_plugins.hookspecs import hookimpl
@@ -35,6 +37,7 @@ from slurm_sim_plugins.nodes import (
     neighbours,
     shared,
 )
+from slurm_sim_plugins.select.near_devices import no_more_than_tasks, reach_of, requests_of, with_devices
 from slurm_sim_plugins.sockets import Asked, Sockets
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
@@ -124,7 +127,33 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable, choice):
         return None
     sizes = _capacity(replace(want, gres_per_task=()), machine, free, usable) if want.late_gres else None
-    picked = _pick(want, machine, free, capacity, choice, sizes)
+    if want.whole or not requests_of(want, machine):
+        return _given(want, machine, free, capacity, choice, sizes)
+    # How many CPUs count is bounded by the tasks that have room near the devices.
+    capacity = _capacity(replace(want, ranked=FAR), machine, free, usable)
+    cores, threads = _cores_of_sockets(want, machine, free), core_threads(want, machine)
+    near = reach_of(want, machine, free, capacity, cores, threads, first=True)
+    found = _given(no_more_than_tasks(want), machine, free, near.cpus, choice, sizes, near, again=False)
+    if found is not None:
+        return found
+    capacity = near.left_of(capacity) if want.gres_total or want.gres_per_task else capacity
+    other = reach_of(want, machine, free, capacity, cores, threads, first=False).after(near)
+    return _given(want, machine, free, other.cpus, choice, sizes, other)
+
+
+def _given(
+    want: Want,
+    machine: Machine,
+    free: Free,
+    capacity: Ints,
+    choice: Choice,
+    sizes: Ints | None,
+    near: Reach | None = None,
+    *,
+    again: bool = True,
+) -> Allocation | None:
+    """What a job gets of nodes of which it may have so many CPUs each; see :func:`_pick`."""
+    picked = _pick(want, machine, free, capacity, choice, sizes, near, again=again)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
     if want.by_looks and (
@@ -140,7 +169,10 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     tasks_on = np.array(list(given.items()), dtype=np.int64)
     nodes, cpus = tasks_on[:, 0], tasks_on[:, 1]
-    return allocate(want, machine, free, nodes, cpus, capacity[nodes] if want.cpus_of_gpus else None)
+    of_gpus = capacity[nodes] if want.cpus_of_gpus else None
+    if near is not None and near.least is not None:
+        of_gpus = np.maximum(cpus if of_gpus is None else of_gpus, near.least[nodes])
+    return allocate(want, machine, free, nodes, cpus, of_gpus, near)
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
@@ -176,20 +208,35 @@ def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
 
 
 def _pick(
-    want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choice, sizes: Ints | None = None
+    want: Want,
+    machine: Machine,
+    free: Free,
+    capacity: Ints,
+    choice: Choice,
+    sizes: Ints | None = None,
+    near: Reach | None = None,
+    *,
+    again: bool = True,
 ) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     But none that are named, and no more than leave as many as the job must have: of equal ones the last stay.
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
     the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too. ``sizes``: the CPUs with which
-    nodes count as the one that fits best is chosen, where they are not those of ``capacity``.
+    nodes count as the one that fits best is chosen, where they are not those of ``capacity``. ``near``: what nodes
+    have, where devices are near some sockets. ``again``: whether any are left out at all.
     """
     gres, share = _counted_gres(want, machine, free), free.units / machine.units
     if gres is not None and want.cpus_per_gpu:
         gres = np.minimum(gres, capacity // want.cpus_per_gpu)
-    picked = _Picker(want, machine, capacity, choice, gres, share, sizes).pick()
-    if picked is not None or (want.most_nodes is None and not want.by_looks):
+    if gres is not None and near is not None:
+        gres = np.minimum(gres, sum(near.devices.values()))
+    picker = partial(_Picker, want, machine, choice=choice, gres=gres, share=share, sizes=sizes, near=near)
+    first = picker(capacity)
+    picked = first.pick()
+    if near is not None:
+        near.tried.update(first.taken)
+    if picked is not None or not again or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
     more = np.count_nonzero(capacity) - want.min_nodes
@@ -199,7 +246,7 @@ def _pick(
         least = np.flatnonzero((capacity == level) & ~named)[:more]
         capacity, more = capacity.copy(), more - len(least)
         capacity[least] = 0
-        picked = _Picker(want, machine, capacity, choice, gres, share, sizes).pick()
+        picked = picker(capacity).pick()
     return picked
 
 
@@ -289,6 +336,8 @@ def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
         capacity = np.minimum(capacity, machine.gres_tasks(free, name, kind, count) * want.cpus_per_task)
     if want.cpus_of_gpus:
         capacity = np.minimum(capacity, _with_gpus(want, machine, free, capacity))
+    if want.tasks_per_gpu and want.tasks_on_node < FAR:
+        capacity = np.where(capacity >= want.tasks_on_node * want.cpus_per_task, capacity, 0)
     return capacity
 
 
@@ -322,6 +371,13 @@ def _on_sockets(want: Want, machine: Machine, left: Ints) -> Ints:
     threads, of_tasks = core_threads(want, machine), want.socket_tasks * want.cpus_per_task or FAR
     cpus = np.minimum(np.minimum(left, cores) * threads, of_tasks).sum(axis=0)
     return np.where(enough, cpus, 0)
+
+
+def _cores_of_sockets(want: Want, machine: Machine, free: Free) -> Ints:
+    """Free cores of each socket of each node that the job may have."""
+    assert machine.by_socket is not None
+    left = _cores_left(want, machine, machine.by_socket, free)
+    return np.minimum(np.where(left >= want.socket_cores, left, 0), _most_of_socket(want, machine))
 
 
 def _most_of_socket(want: Want, machine: Machine) -> Ints:
@@ -458,8 +514,10 @@ class _Picker:
         gres: Ints | None,
         share: Floats,
         sizes: Ints | None = None,
+        near: Reach | None = None,
     ) -> None:
         self._want = want
+        self._near = near
         self._sizes = sizes
         self._share = share
         self._machine = machine
@@ -476,6 +534,11 @@ class _Picker:
         self._counts = choice.counts
         self._of_unit = core_threads(want, machine) * machine.cores
         self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
+
+    @property
+    def taken(self) -> Mapping[int, int]:
+        """CPUs by node of those that were taken, whether they are enough or not."""
+        return self._taken
 
     def pick(self) -> dict[int, int] | None:
         """CPUs that are counted on, by node in the order in which they are taken; or None."""
@@ -541,6 +604,8 @@ class _Picker:
         """
         others = max(0, self._nodes - len(self._taken) - 1) * int(self._of_unit[node])
         wanted = max(self._missing - others, self._want.cpus_on_node)
+        if self._near is not None and self._near.least is not None:
+            wanted = max(wanted, int(self._near.least[node]))
         own, most = int(self._capacity[node]), self._want.per_node
         counted = own if counted is None else counted
         self._taken[node] = min(wanted if counted > wanted else own, most)
@@ -746,7 +811,8 @@ class _Picker:
         gres, required = self._gres, self._required & (left == 0)
         # Nodes with most of what is wanted in all go first, unless one node is enough.
         alone = self._nodes <= 1 and (self._enough(left) & (left > 0)).any()
-        groups = np.stack([self._machine.weight, np.zeros_like(gres) if alone else -gres])
+        order = np.zeros_like(gres) if alone else -gres
+        groups = np.stack([self._machine.weight, order if self._near is None else -self._near.nearby])
         sets = _sets(np.flatnonzero((left > 0) | required).tolist(), groups, required, self._want.contiguous)
         while sets and not self._done() and not self._full():
             best = self._best(sets, left)
@@ -839,7 +905,13 @@ def _sets(nodes: list[int], groups: Ints, required: Mask, contiguous: bool) -> l
 
 
 def allocate(
-    want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints, of_gpus: Ints | None = None
+    want: Want,
+    machine: Machine,
+    free: Free,
+    taken: Ints,
+    cpus: Ints,
+    of_gpus: Ints | None = None,
+    near: Reach | None = None,
 ) -> Allocation | None:
     """What a job gets of the nodes that it takes; None if the nodes lack other resources.
 
@@ -850,6 +922,7 @@ def allocate(
         taken: the nodes.
         cpus: on each of them, of its tasks.
         of_gpus: CPUs on each of them, where these go with its GPUs.
+        near: what nodes have for it, where devices are near some sockets.
     """
     if len(taken) > 1:
         order = taken.argsort()
@@ -863,7 +936,7 @@ def allocate(
     memory = _memory_given(want, machine, taken, had, cpus)
     if want.of_rounds and (memory > free.memory[taken]).any():
         return None
-    gres = gres_given(want, machine, free, nodes, tasks) if wanted else {}
+    gres = gres_given(want, machine, free, nodes, tasks, None if near is None else near.devices) if wanted else {}
     if gres is None:
         return None
     for kind in machine.no_consume & gres.keys():
@@ -873,10 +946,11 @@ def allocate(
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
     if len(nodes) > want.nodes_with_tasks:
         memory[want.nodes_with_tasks :] = 0
-        gres = {kind: _of_first(counts, want.nodes_with_tasks) for kind, counts in gres.items()}
+        gres = _of_first(gres, want.nodes_with_tasks, machine)
     if machine.by_socket is not None:
-        asked = _asked_of_sockets(want, machine, free, taken, had)
+        asked = _asked_of_sockets(want, machine, free, taken, had, near)
         gres |= _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
+        gres = with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
     if want.pool:
         gres["", want.pool] = had.tolist()
     for mark in want.marks:
@@ -891,9 +965,11 @@ def allocate(
     )
 
 
-def _of_first(counts: list[int], nodes: int) -> list[int]:
-    """Counts of so many nodes at the beginning, and none of the others."""
-    return [*counts[:nodes], *([0] * (len(counts) - nodes))]
+def _of_first(gres: dict[Gres, list[int]], nodes: int, machine: Machine) -> dict[Gres, list[int]]:
+    """What so many nodes at the beginning give, and nothing of the others; all, where devices are near sockets."""
+    if machine.binding is not None:
+        return gres
+    return {kind: [*counts[:nodes], *([0] * (len(counts) - nodes))] for kind, counts in gres.items()}
 
 
 def _given_of_sockets(
@@ -906,7 +982,9 @@ def _given_of_sockets(
     return given
 
 
-def _asked_of_sockets(want: Want, machine: Machine, free: Free, taken: Ints, had: Ints) -> list[Asked]:
+def _asked_of_sockets(
+    want: Want, machine: Machine, free: Free, taken: Ints, had: Ints, near: Reach | None
+) -> list[Asked]:
     """What a job has on each node that was taken, for its sockets."""
     if want.whole:
         return [Asked(cores) for cores in had.tolist()]
@@ -914,9 +992,10 @@ def _asked_of_sockets(want: Want, machine: Machine, free: Free, taken: Ints, had
     needed = -(-_most_tasks(want, machine, free)[taken] * want.cpus_per_task // threads)
     bounded = np.where(most * threads < FAR, most, 0), np.where(needed * threads < FAR, needed, 0)
     columns = (column.tolist() for column in (had, threads, *bounded))
+    of_devices = [()] * len(taken) if near is None else [tuple(near.cores_of(node)) for node in taken.tolist()]
     return [
-        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets)
-        for cores, of_core, of_socket, enough in zip(*columns, strict=True)
+        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets, those)
+        for cores, of_core, of_socket, enough, those in zip(*columns, of_devices, strict=True)
     ]
 
 

@@ -13,8 +13,9 @@ _NO_NETWORK = "daemons and networks do not exist here"
 _NO_SWITCHES = "nodes are where topology.yaml says"
 _NO_BLOCK_ALONE = "no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
-_NO_NEAR_CORES = (
-    "a job has cores wherever they are free; Slurm gives those near its devices first, on more nodes if need be"
+_NEAR_CORES = (
+    "cores that are near: those of the first socket that has any, unless every one has. Without effect where sockets "
+    "or threads are counted, several jobs share cores, or jobs share GPUs"
 )
 _DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -205,8 +206,8 @@ GRES = vocabulary(
         ),
         Word("File", HONOURED, "device files, one for each"),
         Word("MultipleFiles", HONOURED, "device files that are one device"),
-        Word("Cores", IGNORED, _NO_NEAR_CORES),
-        Word("CPUs", IGNORED, "older name of Cores", means="Cores"),
+        Word("Cores", HONOURED, _NEAR_CORES),
+        Word("CPUs", HONOURED, "older name of Cores", means="Cores"),
         Word(
             "Flags",
             HONOURED,

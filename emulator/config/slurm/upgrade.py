@@ -228,6 +228,14 @@ def _tasks_and_gpus(conf: SlurmConf) -> str:
     return "jobs with --gpus and --ntasks on several nodes" if has else ""
 
 
+def _near_cores(conf: SlurmConf) -> str:
+    return (
+        "which cores jobs get with devices that have Cores= in gres.conf"
+        if any(line.cores for line in conf.gres)
+        else ""
+    )
+
+
 def _dependent(conf: SlurmConf) -> str:
     return "jobs with afterok or afternotok of jobs that are forgotten (MinJobAge)"
 
@@ -462,6 +470,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "TASKS_FOLLOW_GPUS": _tasks_and_gpus,
     "GPUS_OF_TASKS_BOUND_LATE": _tasks_and_gpus,
+    "DEVICES_GO_BY_CPUS": _near_cores,
+    "DEVICES_GO_BY_TASKS": _near_cores,
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,

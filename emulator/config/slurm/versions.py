@@ -198,6 +198,24 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpus_of_tasks_22", "gpus_of_tasks_24", "gpus_of_tasks_26"),
     )
+    DEVICES_GO_BY_CPUS: bool = _rule(
+        "24.11",
+        "where gres.conf names the Cores= near devices, the tasks of a job are dealt out evenly to those that it wants "
+        "in all, and they are taken near its cores in proportion; with --gres-flags=enforce-binding a node gives all "
+        "cores for which it was chosen",
+        "a socket gives as many of its devices and cores as are free, and the first of them one each; a node gives no "
+        "more cores than the tasks need",
+        "not named in the release notes; fourteen questions to each of three versions show it",
+        *("gpus_near_cores_22", "gpus_near_cores_24", "gpus_near_cores_26"),
+    )
+    DEVICES_GO_BY_TASKS: bool = _rule(
+        "26.05",
+        "where gres.conf names the Cores= near devices, a node needs cores for no more tasks than the job has: "
+        "--gpus=1 -n10 on sockets of 8 cores gets 8 and 2, and --gres-flags=enforce-binding -n3 gets 3",
+        "a node is chosen as if it had as many tasks as it has cores near the devices: 5 and 5 cores, and all 8",
+        "not named in the release notes; questions to each of three versions show it",
+        *("gpus_near_cores_24", "gpus_near_cores_26"),
+    )
     GPUS_GO_BEYOND_TASKS: bool = _rule(
         "24.11",
         "a job of --gpus that states fewer tasks than its GPUs need nodes, and no number of nodes, gets as many nodes; "

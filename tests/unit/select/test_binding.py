@@ -1,0 +1,226 @@
+"""Devices near the cores of one socket, and the cores that jobs get with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.model import SlurmConf
+from emulator.state.machine import machine_of
+from slurm_sim_plugins.binding import Binding, Request, Tasks
+from slurm_sim_plugins.nodes import Choice, Want
+from slurm_sim_plugins.select.cons_tres import best_fit
+
+CONF = """
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+NodeName=n[1-2] CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 Gres=gpu:a100:4
+PartitionName=p Nodes=ALL Default=YES
+"""
+GRES = """
+Name=gpu Type=a100 File=/dev/nvidia[0-1] Cores=0-7
+Name=gpu Type=a100 File=/dev/nvidia[2-3] Cores=8-15
+"""
+VERSIONS = ("22.05", "24.11", "26.05")
+
+
+def conf(gres: str = GRES, version: str = "26.05", text: str = CONF) -> SlurmConf:
+    return replace(parse_slurm_conf(text, gres=gres), version=version)
+
+
+def wanted(cpus: int, **changes: object) -> Want:
+    return replace(Want(1, None, 1, cpus, (Choice(np.ones(2, dtype=bool)),)), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_cores_of_other_sockets_are_given_only_where_no_node_has_enough(version: str) -> None:
+    machine = machine_of(conf(version=version))
+    usable = np.ones(2, dtype=bool)
+    several = best_fit(wanted(10, gres=(("gpu", "", 1),)), machine, machine.free(), usable)
+    assert several is not None
+    assert (several.nodes, several.units) == ((0, 1), (8, 2))
+    one = wanted(10, gres=(("gpu", "", 1),), most_nodes=1, cpus_on_node=10, tasks_on_node=10)
+    alone = best_fit(one, machine, machine.free(), usable)
+    assert alone is not None
+    assert (alone.nodes, alone.units) == ((0,), (10,))
+    assert [alone.gres["", f"socket {socket}"] for socket in range(2)] == [(8,), (2,)]
+    assert best_fit(replace(one, enforces_binding=True), machine, machine.free(), usable) is None
+
+
+def test_devices_are_those_of_the_sockets_with_the_jobs_cores() -> None:
+    machine = machine_of(conf())
+    free, usable = machine.free(), np.array([True, False])
+    first = best_fit(wanted(6, gres=(("gpu", "", 1),)), machine, free, usable)
+    assert first is not None
+    assert first.gres["", "gpu:a100 of socket 0"] == (1,)
+    free.take(first)
+    # Socket 1 has more free cores now.
+    second = best_fit(wanted(4, gres=(("gpu", "", 2),)), machine, free, usable)
+    assert second is not None
+    assert second.gres["", "socket 1"] == (4,)
+    assert second.gres["", "gpu:a100 of socket 1"] == (2,)
+    free.take(second)
+    # A GPU is left near socket 0 alone, with two cores.
+    third = best_fit(wanted(3, gres=(("gpu", "", 1),), enforces_binding=True), machine, free, usable)
+    assert third is None
+
+
+@pytest.mark.parametrize(
+    ("gres", "bound"),
+    [
+        ("Name=gpu File=/dev/nvidia[0-3]", False),
+        ("Name=gpu File=/dev/nvidia[0-3] Cores=0-15", False),
+        ("Name=gpu File=/dev/nvidia[0-3] Cores=0,8", False),
+        ("Name=gpu File=/dev/nvidia[0-3] Cores=2,3", True),
+        ("Name=gpu Type=a100 File=/dev/nvidia[0-3] Cores=8", True),
+        ("Name=gpu Type=v100 File=/dev/nvidia[0-3] Cores=8", False),
+    ],
+)
+def test_devices_are_near_a_socket_unless_they_are_near_all(gres: str, bound: bool) -> None:
+    machine = machine_of(conf(gres))
+    assert (machine.binding is not None) == bound
+    # Where nothing is near anything, nothing is counted by socket.
+    assert (machine.by_socket is not None) == bound
+
+
+def test_no_more_devices_are_near_than_there_are() -> None:
+    few = CONF.replace("gpu:a100:4", "gpu:a100:3")
+    machine = machine_of(conf(text=few))
+    assert machine.binding is not None
+    assert machine.binding.near["gpu", "a100"].tolist() == [[2, 2], [1, 1]]
+
+
+def reference(
+    request: Request,
+    tasks: Tasks,
+    cpus: int,
+    cores: Sequence[int],
+    near: Sequence[int],
+    others: int,
+    threads: int,
+    *,
+    first: bool,
+    enforced: bool,
+) -> tuple[int, int]:
+    """CPUs and devices of one node for a job of 24.11 with one kind of devices, step by step."""
+    least, most = tasks.least, min(tasks.most, cpus // tasks.cpus)
+    each = request.cpus_first if first else request.cpus
+    bound = first or enforced
+    own = list(cores)
+    sockets = sorted(range(len(own)), key=lambda socket: -own[socket])
+    devices, gives = others, set()
+    for socket in sockets:
+        there = near[socket]
+        if bound and each:
+            there = min(there, own[socket] * threads // each)
+        if bound and not own[socket]:
+            continue
+        enough = devices - others > 0 and devices >= (request.on_node or request.most)
+        if others or (there and not enough):
+            gives.add(socket)
+        devices += there
+    if each:
+        devices = min(devices, cpus // each)
+    devices = min(devices, request.most, request.on_node or request.most)
+    if most < least or devices < max(request.on_node, request.for_task, 1):
+        return 0, 0
+    if each:
+        most = (
+            least
+            if devices * each < max(least * tasks.cpus, tasks.cpus_on_node)
+            else min(most, devices * each // tasks.cpus)
+        )
+    if request.for_task:
+        most = min(most, devices // request.for_task)
+        devices = min(devices, most * request.for_task)
+    if bound:
+        own = [cores if socket in gives else 0 for socket, cores in enumerate(own)]
+    cpus = min(cpus, sum(own) * threads)
+    most = min(most, sum(own) * threads // tasks.cpus)
+    needed = -(-most * tasks.cpus // threads)
+    if each:
+        counted = request.on_node or (request.for_task * most if request.for_task else max(devices, 1))
+        most = min(most, counted * each)
+        needed = max(needed, -(-counted * each // threads))
+    if enforced:
+        needed = max(needed, len(gives))
+    if most < least or needed > sum(own) or (enforced and needed * threads > cpus):
+        return 0, 0
+    least_cpus = needed * threads if enforced else 0
+    left = sum(own)
+    if not bound:
+        for socket in range(len(own)):
+            while socket not in gives and own[socket] and left > needed:
+                own[socket] -= 1
+                left -= 1
+    while left > needed and any(own[socket] for socket in gives):
+        own[max(gives, key=lambda socket: own[socket])] -= 1
+        left -= 1
+    cpus = min(cpus, left * threads)
+    return min(cpus, max(most * tasks.cpus, least_cpus)), min(devices, cpus // each) if each else devices
+
+
+@given(st.data())
+def test_nodes_are_looked_at_one_by_one_alike(data: st.DataObject) -> None:
+    nodes, sockets = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+    small = st.integers(0, 5)
+    cores = np.array(
+        data.draw(st.lists(st.lists(small, min_size=nodes, max_size=nodes), min_size=sockets, max_size=sockets))
+    )
+    near = np.array(
+        data.draw(st.lists(st.lists(small, min_size=nodes, max_size=nodes), min_size=sockets, max_size=sockets))
+    )
+    others = np.array(data.draw(st.lists(st.integers(0, 1), min_size=nodes, max_size=nodes)))
+    threads = data.draw(st.integers(1, 2))
+    form, count = data.draw(st.sampled_from(["node", "all", "task"])), data.draw(st.integers(1, 4))
+    each = data.draw(st.integers(0, 3))
+    request = Request(
+        "gpu",
+        "",
+        count if form == "node" else 0,
+        data.draw(st.integers(count, 6)) if form == "task" else count,
+        count if form == "task" else 0,
+        each,
+        data.draw(st.integers(0, 3)) if not each and form != "node" else each,
+    )
+    least = data.draw(st.integers(1, 3))
+    tasks = Tasks(data.draw(st.integers(1, 3)), least, data.draw(st.integers(least, 9)), data.draw(small))
+    first, enforced = data.draw(st.booleans()), data.draw(st.booleans())
+    if not first and enforced:
+        request = request._replace(cpus_first=0)
+    binding = Binding({("gpu", "a"): near}, by_cpus=True)
+    free = {("gpu", "a"): near.sum(axis=0) + others, **binding.rows()}
+    cpus = cores.sum(axis=0) * threads
+    found = binding.reach(
+        free,
+        [(request, free["gpu", "a"])],
+        tasks,
+        cpus,
+        cores,
+        np.full(nodes, threads),
+        first=first,
+        enforced=enforced,
+    )
+    for node in range(nodes):
+        of_one = reference(
+            request,
+            tasks,
+            int(cpus[node]),
+            cores[:, node].tolist(),
+            near[:, node].tolist(),
+            int(others[node]),
+            threads,
+            first=first,
+            enforced=enforced,
+        )
+        assert int(found.cpus[node]) == of_one[0]
+        if of_one[0]:
+            assert int(found.devices["gpu", ""][node]) == of_one[1]
+            assert sum(found.cores_of(node)) * threads >= of_one[0]
