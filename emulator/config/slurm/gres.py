@@ -13,8 +13,9 @@ from emulator.config.slurm import duration
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import GresLine, Node
+from emulator.config.slurm.model import GresLine, Node, Partition
 from emulator.config.slurm.nodes import indices
+from emulator.config.slurm.partitions import sockets_counted
 from emulator.config.slurm.records import GRES
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Setting, Settings, latest
@@ -122,6 +123,38 @@ def check_shares(nodes: Iterable[Node], findings: Findings) -> None:
         if set(names) & set(SHARED) and SHARING not in names:
             text = f"{node.name} has shares ({', '.join(SHARED)}), and no {SHARING}: they are counted on their own"
             findings.notice(node.settings["Gres"].location, text)
+
+
+def check_near_cores(
+    lines: Iterable[GresLine],
+    nodes: Iterable[Node],
+    partitions: Sequence[Partition],
+    parameters: Settings,
+    findings: Findings,
+) -> None:
+    """Notice where ``Cores=`` has no effect, for cores are not given out one by one.
+
+    Args:
+        lines: those of ``gres.conf``.
+        nodes: all nodes.
+        partitions: all partitions.
+        parameters: of ``slurm.conf``.
+        findings: where the notice goes.
+    """
+    stated = next((line.settings["Cores"] for line in lines if line.cores), None)
+    why = {
+        "select/linear gives whole nodes": parameters.text("SelectType").lower() == "select/linear",
+        "cores are not counted": "CR_MEMORY" in (word.upper() for word in parameters.words("SelectTypeParameters")),
+        "sockets are counted": sockets_counted(parameters, partitions),
+        "jobs share cores (GANG)": "GANG" in (word.upper() for word in parameters.words("PreemptMode")),
+        "jobs share cores (OverSubscribe)": any(
+            one.oversubscribe in ("FORCE", "YES") and one.oversubscribe_jobs > 1 for one in partitions
+        ),
+        "jobs share GPUs": any(one.name in SHARED for node in nodes for one in node.gres),
+    }
+    reason = next((reason for reason, holds in why.items() if holds), "")
+    if stated is not None and reason:
+        findings.notice(stated.location, f"Cores has no effect: {reason}")
 
 
 def check_gres_types(

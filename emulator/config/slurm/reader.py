@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
-from emulator.config.slurm.gres import check_gres_types, check_shares, read_gres, without_enough
+from emulator.config.slurm.gres import check_gres_types, check_near_cores, check_shares, read_gres, without_enough
 from emulator.config.slurm.lines import LARGEST_FILE, TOO_LARGE, Lines, Pairs
 from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf, with_defaults
@@ -175,6 +175,7 @@ class _Reader:
         gres = read_gres(beside["gres.conf"], roster, findings)
         check_gres_types(parameters.words("GresTypes"), nodes, gres, findings)
         check_shares(nodes, findings)
+        check_near_cores(gres, nodes, partitions, parameters, findings)
         plugin = parameters.text("TopologyPlugin")
         in_conf = read_topology(beside["topology.conf"], roster, plugin, findings)
         topologies = tuple(

@@ -90,6 +90,22 @@ def test_devices_are_near_a_socket_unless_they_are_near_all(gres: str, bound: bo
     assert (machine.by_socket is not None) == bound
 
 
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("SelectTypeParameters=CR_Socket", "sockets are counted"),
+        ("SelectTypeParameters=CR_Core PreemptMode=SUSPEND,GANG", "jobs share cores (GANG)"),
+        ("SelectTypeParameters=CR_Core", ""),
+    ],
+)
+def test_where_cores_have_no_effect_is_said(word: str, reason: str) -> None:
+    text = CONF.replace("SelectTypeParameters=CR_Core", "\n".join(word.split()))
+    said = [f"{notice}" for notice in parse_slurm_conf(text, gres=GRES).notices]
+    about = [sentence for sentence in said if "Cores has no effect" in sentence]
+    assert [reason in sentence for sentence in about] == [True] * bool(reason)
+    assert (machine_of(parse_slurm_conf(text, gres=GRES)).binding is None) == bool(reason)
+
+
 def test_no_more_devices_are_near_than_there_are() -> None:
     few = CONF.replace("gpu:a100:4", "gpu:a100:3")
     machine = machine_of(conf(text=few))
