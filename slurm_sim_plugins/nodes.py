@@ -344,6 +344,7 @@ class Want:
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
         tasks_per_gpu: that go with a GPU; 0 if that is not stated.
+        stated_per_gpu: CPUs that are stated for a GPU, for the job or its partition; 0 if none are.
         enforces_binding: whether it has no cores of sockets that are not near its devices, where any are near some.
         first_fit: whether nodes are taken one by one, the lightest first and then in the order of the file, and not as
             neighbours.
@@ -423,6 +424,7 @@ class Want:
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0
     tasks_per_gpu: int = 0
+    stated_per_gpu: int = 0
     enforces_binding: bool = False
     first_fit: bool = False
     weights_now_only: bool = False

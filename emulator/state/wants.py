@@ -148,6 +148,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
         cpus_per_gpu=asked.demand.cpus_per_gpu,
         tasks_per_gpu=options.tasks_per_gpu or 0,
+        stated_per_gpu=options.cpus_per_gpu or asked.demand.cpus_per_gpu,
         enforces_binding=options.enforces_binding,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
         nodes_with_tasks=asked.tasks if asked.beyond_tasks and not asked.whole else FAR,

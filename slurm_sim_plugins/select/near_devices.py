@@ -36,8 +36,9 @@ def requests_of(want: Want, machine: Machine) -> list[Request]:
 
 
 def _request(want: Want, name: str, kind: str, on_node: int, most: int, for_task: int) -> Request:
-    cpus = (want.cpus_per_gpu or want.tasks_per_gpu * want.cpus_per_task) if name == GPU else 0
-    return Request(name, kind, on_node, most, for_task, cpus, cpus, name == GPU and bool(want.cpus_per_gpu))
+    stated = want.stated_per_gpu if name == GPU else 0
+    cpus = stated or (want.tasks_per_gpu * want.cpus_per_task if name == GPU else 0)
+    return Request(name, kind, on_node, most, for_task, cpus, cpus, bool(stated))
 
 
 def _share(want: Want, one: Request, others: int) -> int:
