@@ -550,7 +550,10 @@ def test_devices_are_counted_by_their_files():
     assert (first.files[-1], first.cores, first.flags) == ("/dev/nvidia3", (0, 1, 2, 8), ("a", "b"))
     assert (second.nodes, second.count, second.files, second.cores) == (None, 20 * 1024**2, (), ())
     assert (third.count, third.files) == (1, ("/dev/a", "/dev/b"))
-    assert [str(notice) for notice in read.notices] == ["gres.conf:2: n9 not in slurm.conf: passed over"]
+    assert [str(notice) for notice in read.notices] == [
+        "gres.conf:2: n9 not in slurm.conf: passed over",
+        "gres.conf:2: Cores has no effect: select/linear gives whole nodes",
+    ]
 
 
 def test_resources_that_are_not_in_gres_types_are_noticed_once():
