@@ -126,13 +126,13 @@ def check_shares(nodes: Iterable[Node], findings: Findings) -> None:
 
 
 def check_near_cores(
-    lines: Iterable[GresLine],
-    nodes: Iterable[Node],
+    lines: Sequence[GresLine],
+    nodes: Sequence[Node],
     partitions: Sequence[Partition],
     parameters: Settings,
     findings: Findings,
 ) -> None:
-    """Notice where ``Cores=`` has no effect, for cores are not given out one by one.
+    """Notice where ``Cores=`` has no effect, for cores are not given out one by one, and cores that nodes have not.
 
     Args:
         lines: those of ``gres.conf``.
@@ -141,6 +141,12 @@ def check_near_cores(
         parameters: of ``slurm.conf``.
         findings: where the notice goes.
     """
+    for line in lines:
+        there = [node for node in nodes if line.cores and (line.nodes is None or node.name in line.nodes)]
+        few = [node.name for node in there if max(line.cores) >= node.sockets * node.cores_per_socket]
+        if few:
+            text = f"{listed(few)}: no core {max(line.cores)}; cores are counted from 0, and not by thread"
+            findings.notice(line.settings["Cores"].location, text)
     stated = next((line.settings["Cores"] for line in lines if line.cores), None)
     why = {
         "select/linear gives whole nodes": parameters.text("SelectType").lower() == "select/linear",

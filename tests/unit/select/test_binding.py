@@ -106,6 +106,11 @@ def test_where_cores_have_no_effect_is_said(word: str, reason: str) -> None:
     assert (machine_of(parse_slurm_conf(text, gres=GRES)).binding is None) == bool(reason)
 
 
+def test_cores_that_a_node_has_not_are_noticed() -> None:
+    read = parse_slurm_conf(CONF, gres="Name=gpu File=/dev/nvidia[0-3] Cores=8-19")
+    assert "gres.conf:1: n1, n2: no core 19; cores are counted from 0, and not by thread" in map(str, read.notices)
+
+
 def test_no_more_devices_are_near_than_there_are() -> None:
     few = CONF.replace("gpu:a100:4", "gpu:a100:3")
     machine = machine_of(conf(text=few))
