@@ -29,6 +29,7 @@ from emulator.state.run import YEAR, State
 from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
+from slurm_sim_plugins.select.linear import is_even
 
 SOON = 500.0
 """Seconds after which Slurm plans a job that a limit keeps from starting, where nothing else says when."""
@@ -134,6 +135,7 @@ class Windows(WindowPlan):
         self._making_way: set[int] = set()
         self._tasks: Counter[int | None] = Counter()
         self._sought = True
+        self._even: bool | None = None
         self._alike: dict[Sought, float] = {}
         self.counts_cpus = cluster.policies.counts_cpus
         self.fitted: set[Sought] = set()
@@ -748,13 +750,21 @@ class Windows(WindowPlan):
         cluster = self._cluster
         if self._habits.busy_nodes and free is not cluster.free:
             want = replace(want, in_use=self._in_use, by_looks=False)
-        if time > cluster.now and want.weights_now_only:
-            want = replace(want, unweighed=True)
+        if time > cluster.now and (want.weights_now_only or want.first_fit):
+            # It is planned on all nodes at once.
+            by_size = want.largest_first or (want.first_fit and not self._is_even())
+            want = replace(want, unweighed=True, first_fit=False, largest_first=by_size)
         if time <= cluster.now:
             want = cluster.with_limits(want, job, partition)
             return cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)
         return found or self._shared_later(job, partition, usable, time, free)
+
+    def _is_even(self) -> bool:
+        """Whether all nodes are of one size and weight; it is asked once in a plan."""
+        if self._even is None:
+            self._even = is_even(self._cluster.machine)
+        return self._even
 
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
