@@ -399,11 +399,16 @@ class _Pass:
         return self._has_more_nodes(job, partition)
 
     def _has_more_nodes(self, job: Job, partition: Partition) -> bool:
-        """Whether a job would have more nodes than its reservation has there."""
+        """Whether a job would have more nodes than its reservation has there.
+
+        Of one that fits nowhere Slurm knows no number; it is tried in a reservation that draws it.
+        """
         cluster, own = self._cluster, self._controls.reservations.of(job)
         assert own is not None
         found = cluster.choose(cluster.want(job, partition), cluster.machine.free(), partition.nodes)
-        return found is None or len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
+        if found is None:
+            return not job.drawn
+        return len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""

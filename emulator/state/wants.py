@@ -456,7 +456,10 @@ def _tasks_known(asked: Asked) -> int:
 
 
 def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
-    """Nodes with as many CPUs, sockets, cores and threads as it asks for, and as much memory and temporary storage."""
+    """Nodes with as many CPUs, sockets, cores and threads as it asks for, and as much memory and temporary storage.
+
+    Slurm compares with all that nodes have here, also what is kept for the system.
+    """
     nodes, least = (
         cluster.conf.nodes,
         (options.sockets or 0, options.cores_per_socket or 0, options.threads_per_core or 0),
@@ -466,9 +469,11 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
         shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
     if options.fewest_cpus > 1 and not options.overcommit:
-        allowed &= cluster.machine.cpus >= options.fewest_cpus
+        allowed &= cluster.machine.cpus + cluster.machine.kept >= options.fewest_cpus
     if options.tmp_disk:
         allowed &= np.array([node.tmp_disk for node in nodes]) >= options.tmp_disk
     # Where memory is not given out, a node must have what is asked for all the same.
     stated = options.memory_per_node or options.memory_per_cpu
-    return allowed & (cluster.machine.memory >= stated) if stated else allowed
+    if stated:
+        allowed &= cluster.machine.memory + np.array([node.system_memory for node in nodes]) >= stated
+    return allowed

@@ -6,6 +6,7 @@ import pytest
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
 from emulator.scheduling.requests import tres_amounts
 from emulator.state.job import Job
 from emulator.workload.request import JobRequest
@@ -129,6 +130,24 @@ def test_nodes_outside_of_the_partition_are_refused_before_its_bounds() -> None:
         assert refusal("-pz -wn2 -N2 -t1", **lines) == "Node count specification invalid"
         assert refusal("-pz -wn[1-2] -N1 -t1", version="24.11", **lines) == ""
     assert refusal("-pz -wn2 -t12", partition=other) == UNAVAILABLE
+
+
+def test_memory_kept_for_the_system_counts_as_nodes_are_compared_with_what_is_asked_for() -> None:
+    """A job that names a reserved node is taken in if that is as it wants; what is left for jobs is asked later."""
+    node = "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 MemSpecLimit=1000"
+
+    def reserve(made: Controller) -> None:
+        words = "ReservationName=r StartTime=now+20 Duration=1 Nodes=n1 Users=me"
+        scontrol(f"scontrol create reservation {words}", made)
+
+    text = CONF.format(options="", select="CR_Core_Memory", lines="", node=node, partition="")
+    for memory, refused in ((8000, False), (8001, True)):
+        words = ["-wn1", "-n1", f"--mem={memory}", "-t1"]
+        made = Controller(
+            parse_slurm_conf(text), [JobRequest(1, 5.0, 5.0, parse_sbatch(words), "me")], [(1.0, reserve)]
+        )
+        made.run(10)
+        assert bool(made.rejected) is refused
 
 
 def test_gpus_bring_cpus_and_memory():
