@@ -215,7 +215,7 @@ def _fits(job: Job, cluster: Cluster, controls: Controls, allowed: Mask | None =
         if partition_reason(job, partition) is None and (
             cluster.select(job, partition, usable) is not None
             or controls.rows.select(job, partition, usable) is not None
-            or victims(job, partition, usable, controls, cluster)
+            or victims(job, partition, usable, controls, cluster)[0]
         ):
             return True
     return False

@@ -297,7 +297,9 @@ class _Pass:
             if not self._over_limit(job, partition, shared[1]):
                 self._start(job, partition, shared[1], shared[0])
             return True
-        chosen = victims(job, partition, allowed, self._controls, cluster)
+        chosen, there = victims(job, partition, allowed, self._controls, cluster)
+        if there is not None and self._over_limit(job, partition, there):
+            return True
         if not make_way(job, chosen, self._controls, cluster):
             return False
         self._making_way.add(job.id)

@@ -603,9 +603,7 @@ class PluginScheduler:
             usable = self.cluster.settled(where._open)
             if self.cluster.select(job, partition, usable) is not None:
                 return True
-            if not make_way(
-                job, victims(job, partition, usable, self._controls, self.cluster), self._controls, self.cluster
-            ):
+            if not self._make_way(job, partition, usable):
                 return False
             self._gave_way()
             return self.cluster.select(job, partition, usable) is not None
@@ -626,6 +624,17 @@ class PluginScheduler:
         self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
         self._gave_way()
         return self.cluster.select(job, partition, usable) is not None
+
+    def _make_way(self, job: Job, partition: Partition, usable: Mask) -> bool:
+        """Preempt those that have to go for a job, if its limits allow it what it would have; whether that was so.
+
+        As in Slurm, where limits are asked of the nodes before any run is preempted for them.
+        """
+        chosen, there = victims(job, partition, usable, self._controls, self.cluster)
+        limit = self.plan().limit(job, partition, there) if there is not None else ""
+        if limit:
+            job.reason = limit
+        return not limit and make_way(job, chosen, self._controls, self.cluster)
 
     def _gave_way(self) -> None:
         """Jobs were preempted: plans know of other runs."""
@@ -650,7 +659,6 @@ class PluginScheduler:
             removed.append(candidate)
             found = cluster.select(job, partition, usable, free)
             if found is not None and (limit := self.plan().limit(job, partition, found)):
-                # As in Slurm, where limits are asked of the nodes before any run is preempted for them.
                 job.reason = limit
                 break
             if found is not None:

@@ -118,18 +118,24 @@ def _above(partition: Partition, cluster: Cluster) -> bool:
     return any(other.tier > partition.tier for other in cluster.partitions.values())
 
 
-def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cluster: Cluster) -> list[Job]:
-    """Which jobs to preempt so that a job fits, also those in their grace time; none if it would not fit (P4, P5)."""
+def victims(
+    job: Job, partition: Partition, usable: Mask, controls: Controls, cluster: Cluster
+) -> tuple[list[Job], Allocation | None]:
+    """Which jobs to preempt so that a job fits, also those in their grace time, and what it would have then.
+
+    None if it would not fit (P4, P5).
+    """
     order = [other for other in movable(job, partition, cluster) if overlaps(other, usable)]
     if not order:
-        return []
+        return [], None
     want, machine = planned_want(job, partition, cluster), cluster.machine
     for other in cluster.running.values():
         if other.state is State.COMPLETING and other.run is not None:
             usable = usable & ~other.run.allocation.mask(len(machine))
     needed: list[Job] = []
+    found: Allocation | None = None
     for _ in range(cluster.parameters.preempt_reorder_count + 1):
-        free, removed, found = cluster.free.copy(), [], None
+        free, removed, found = cluster.free.copy(), list[Job](), None
         for candidate in order:
             assert candidate.run is not None
             free.release(left_by(candidate, cluster))
@@ -139,13 +145,13 @@ def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cl
             if found is not None:
                 break
         if found is None:
-            return []
+            return [], None
         needed = [other for other in removed if overlaps(other, found.mask(len(machine)))]
         last = removed[-1]
         if order[0] is last:
             break
         order = _reordered(order, removed, usable, cluster)
-    return needed
+    return needed, found
 
 
 def takes_part(job: Job, partition: Partition) -> bool:

@@ -259,3 +259,20 @@ def test_in_several_partitions_a_job_counts_for_the_qos_of_each_while_it_waits()
     assert made.cluster.jobs[5].runs[0].start >= first.runs[0].end
     qualities = made.cluster.accounting.manager.qualities
     assert [(one.submitted, one.jobs) for one in (qualities["q1"], qualities["q2"])] == [(0, 0), (0, 0)]
+
+
+def test_a_limit_is_asked_of_the_nodes_before_a_run_is_preempted_for_them() -> None:
+    """A job of whole nodes is beyond it by all of their CPUs, and preempts in vain otherwise (recorded on 24.11)."""
+    nodes = "NodeName=n1 CPUs=4\nPartitionName=lo Nodes=ALL Default=YES\nPartitionName=hi Nodes=ALL PriorityTier=9"
+    conf = f"AccountingStorageEnforce=limits\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n{nodes}\n"
+    conf += "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
+    # As it comes in, the node is down: so nothing is known of how many CPUs it would have.
+    first, second = job(1, 10, 200, "-n2 -t9"), job(2, 5, 50, "-n1 --exclusive -phi -t5 --begin=now+40", "bob")
+    states = ((1.0, "DOWN Reason=x"), (8.0, "RESUME"))
+    actions = [(at, partial(scontrol, f"scontrol update NodeName=n1 State={state}")) for at, state in states]
+    for most, runs in ((3, 1), (10, 2)):
+        books = parse_accounts(f"{BOOKS}modify user bob set GrpTRES=cpu={most}")
+        made = Controller(parse_slurm_conf(conf), [first, second], actions, accounts=books)
+        made.run(100.0)
+        assert len(made.cluster.jobs[2].runs) == runs - 1
+        assert (made.cluster.jobs[1].runs[0].end is None) is (runs == 1)
