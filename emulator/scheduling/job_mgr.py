@@ -154,10 +154,14 @@ def _is_not_asked(job: Job, cluster: Cluster) -> bool:
 
 
 def is_barred(job: Job, cluster: Cluster) -> bool:
-    """Whether the bounds of its only partition keep a job waiting, even if there are no nodes for it."""
-    if len(job.partitions) > 1:
-        return False
+    """Whether the bounds of its only partition keep a job waiting, even if there are no nodes for it.
+
+    In 26.05 also those of all its partitions, if each is too small for it.
+    """
     rules, partition = cluster.parameters.rules, job.partitions[0]
+    if len(job.partitions) > 1:
+        sizes = {partition_reason(job, one) for one in job.partitions}
+        return rules.LARGE_JOBS_WAIT and sizes <= {PARTITION_CONFIG, PARTITION_NODES}
     reason = partition_reason(job, partition)
     if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
         want, most = job.wants[partition.name], partition.max_nodes
