@@ -174,14 +174,17 @@ class Passes(Part):
         noticed = math.inf if self.ideal else self.next_look(one.start, NOTICED)
         if noticed >= now:
             self.agenda.at(noticed, "reservation begins", one.name)
-        for bound in (one.start, one.end):
+        # Under Slurm's clock it is over in the second after its end.
+        for bound in (one.start, one.end) if self.ideal else (one.start, one.end, one.end + 1.0):
             if bound >= now:
                 self.agenda.at(bound, "reservation bound", one.name, rank=rank)
         if not self.ideal:
             self._near(one, self.cluster.waiting.values())
 
     def reservation_bound(self, name: str) -> None:
-        """A reservation begins or is over."""
+        """A reservation begins or is over; whether its jobs may be scheduled is asked anew."""
+        own = (job for job in self.cluster.waiting.values() if job.options.reservation == name)
+        self.cluster.unsettled.update((job.id, job) for job in own)
         if self.ideal:
             self.wake()
         else:

@@ -245,8 +245,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if options.reservation and reservations.lacks(job):
         return "ReservationDeleted"
     own = reservations.of(job) if options.reservation else None
-    if own is not None and own.start > cluster.now and "FLEX" not in own.flags:
-        return "Reservation"
+    if own is not None and "FLEX" not in own.flags and not own.start <= cluster.now < own.end + 1.0:
+        return "Reservation"  # It has yet to begin, or is over, and the next sweep removes it.
     if options.array is not None and array_full(job, cluster):
         return "JobArrayTaskLimit"
     return ""
