@@ -28,6 +28,8 @@ WHY_IT_ENDED = {
 """Reasons that jobs show in the end."""
 KILLED = "RaisedSignal:9(Killed)"
 """The reason of a job whose script was killed with its node."""
+ENDED = "RaisedSignal:15(Terminated)"
+"""That of a component which stays behind when others come back, as the script was ended."""
 
 
 class RunsOnNodes(Protocol):
@@ -432,6 +434,8 @@ class Endings(Part):
         if job.id in self._killed:
             self._killed.remove(job.id)
             return KILLED
+        if outcome is State.FAILED and shows_code and self._stays_behind(job):
+            return ENDED
         if outcome is State.FAILED and not shows_code and job.request.signal_time is not None:
             return "NonZeroExitCode" if job.request.exit_code else LAUNCH_FAILURE
         if outcome is State.FAILED and not shows_code and is_led(job, self.cluster):
@@ -439,6 +443,11 @@ class Endings(Part):
             if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:
                 return LAUNCH_FAILURE
         return WHY_IT_ENDED.get(outcome, job.held_by or "None")
+
+    def _stays_behind(self, job: Job) -> bool:
+        """Whether a component ends as those before it come back, which have lost a node."""
+        first = components_of(job, self.cluster)[0]
+        return first is not job and (first.requeue_after or first.runs[-1].outcome is State.NODE_FAIL)
 
     # What comes back
 

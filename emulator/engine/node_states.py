@@ -197,8 +197,18 @@ class NodeStates(Part):
         self.passes.request_in_turn(self.timing.submit_lag)
 
     def _end(self, job: Job, down: frozenset[int]) -> None:
-        """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded)."""
-        for one in components_of(job, self.cluster):
+        """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded).
+
+        Of one that comes back only those do up to the last that has lost one: the others fail, as the script ends.
+        """
+        components = components_of(job, self.cluster)
+        lost = (index for index, one in enumerate(components) if not down.isdisjoint(_nodes_of(one)))
+        last = max(lost) if self.endings.may_requeue(job) else len(components) - 1
+        for one in components[last + 1 :]:
+            if one.run is not None and one.state is State.RUNNING and one.run.end is None:
+                one.requeue_after = False
+                self.endings.terminate(one, State.FAILED)
+        for one in components[: last + 1]:
             if one.run is not None:
                 self._end_one(one, down)
 
