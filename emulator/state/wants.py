@@ -97,7 +97,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         tasks=options.tasks or FAR,
         tasks_on_node=_tasks_known(asked),
         cpus_of_gpus=of_gpus if in_all else 0,
-        placed=_placed(options, asked.nodes, asked.whole, rules),
+        placed=FAR if _waits_for_more(asked) else _placed(options, asked.nodes, asked.whole, rules),
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
         counted_tasks=_counted_tasks(options, rules),
     )
@@ -308,6 +308,13 @@ def _goes_round_sockets(asked: Asked) -> bool:
 def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
     """Tasks that must find room on the nodes of each count of features; 0 for none."""
     return 0 if options.overcommit or not rules.COUNTED_NODES_HAVE_TASKS else options.tasks or 0
+
+
+def _waits_for_more(asked: Asked) -> bool:
+    """Whether one task is to find room for those that it states for a node, as 26.05 has it: it never does."""
+    options = asked.options
+    alone = options.tasks == 1 and (options.tasks_per_node or 1) > 1 and not options.overcommit
+    return alone and asked.rules.ONE_TASK_WAITS_FOR_MORE and not (asked.whole or asked.whole_nodes)
 
 
 def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:

@@ -465,6 +465,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MIN_CPUS_CHOOSE_NODES": _min_cpus,
     "TASKS_GET_THEIR_CPUS": _tasks_on_nodes,
     "NODES_GIVE_ALL_TASKS": _tasks_on_nodes,
+    "ONE_TASK_WAITS_FOR_MORE": _tasks_on_nodes,
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,

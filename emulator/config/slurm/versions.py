@@ -158,6 +158,14 @@ class Rules:
         "not named in the release notes; 240 questions to each of three versions show it",
         *("tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
     )
+    ONE_TASK_WAITS_FOR_MORE: bool = _rule(
+        "26.05",
+        "a job of one task that states more for a node (-n1 --ntasks-per-node=4) is taken in, and waits for Resources "
+        "for ever, unless it has whole nodes",
+        "it runs",
+        "not named in the release notes; 25 submissions to 26.05 show it, and as many to 24.11 that they run there",
+        *("one_of_more_tasks_24", "one_of_more_tasks_26"),
+    )
     TASKS_ASK_FOR_NODES: bool = _rule(
         "24.11",
         "-n10 --ntasks-per-node=3 asks for four nodes, so that it waits for PartitionNodeLimit where MaxNodes is "
@@ -672,10 +680,11 @@ class Rules:
     )
     LARGE_JOBS_WAIT: bool = _rule(
         "26.05",
-        "a job that is larger than its only partition waits again, as it did before LARGE_JOBS_MUST_FIT",
+        "a job that is larger than its only partition waits again, as it did before LARGE_JOBS_MUST_FIT, and so does "
+        "one that is larger than all of several",
         "it is refused",
         "not named in the release notes; seven submissions to each of three versions show it",
-        *("larger_24", "larger_26"),
+        *("larger_24", "larger_26", "larger_than_several_24", "larger_than_several_26"),
     )
     GROUPS_ARE_WAITED_FOR: bool = _rule(
         "24.11",
