@@ -180,6 +180,9 @@ class Accounting:
         # What a limit has kept waiting is looked at one by one also once the limit is gone.
         self.decides |= self.limits and (self.has_thresholds or any(map(acct_policy.tests_starts, bounds)))
         self.decides |= any("NORESERVE" in quality.flags for quality in manager.qualities.values())
+        preempts = self._cluster.parameters.preempt_mode != ("OFF",)
+        for quality in manager.qualities.values():
+            quality.tries_a_minute = preempts and "NORESERVE" in quality.flags
         exempt = [quality.exempt_time for quality in manager.qualities.values()]
         self.exempts = max(filter(None, exempt), default=0.0)
         self.lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())

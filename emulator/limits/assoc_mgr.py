@@ -181,6 +181,8 @@ class Quality(Use):
         exempt_time: seconds that a job runs before it can be preempted, or None.
         limit_factor: by which it multiplies limits of associations.
         flags: in upper case.
+        tries_a_minute: whether backfill asks where its jobs have room for a minute: with ``NoReserve``, where jobs can
+            be preempted.
     """
 
     __slots__ = (
@@ -198,6 +200,7 @@ class Quality(Use):
         "preempts",
         "priority",
         "qos",
+        "tries_a_minute",
         "users",
     )
 
@@ -218,6 +221,7 @@ class Quality(Use):
         self.grace_time = 0.0
         self.exempt_time: float | None = None
         self.flags: frozenset[str] = frozenset()
+        self.tries_a_minute = False
 
     def of(self, table: dict[str, Use], name: str) -> Use:
         """What a user or an account has of it in use."""

@@ -119,6 +119,6 @@ def plan_alike(
 
 def length_of(job: Job) -> Any:
     """For how long a job is planned at least, in seconds."""
-    if job.time_min is not None:
+    if job.time_min is not None or (job.account is not None and job.tries_a_minute):
         return job.shortest
     return job.limit if job.plan is None and job.limit < YEAR else job.plan_limit

@@ -539,7 +539,7 @@ class PluginScheduler:
         if self._hook == "schedule":
             ahead = self.plan().overtakes(job, partition)
         elif limit is None:
-            limit = decision.job.shortest
+            limit = job.granted
         self._controls.start(job, partition, where._allocation, limit, where._row, decision.reason, ahead)
         if job.request.het_job_id is not None:
             self._het_jobs.add(job.request.het_job_id)

@@ -245,7 +245,8 @@ class Windows(WindowPlan):
     def keep(self, hole: Hole) -> None:
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
         start, place = hole.start, hole.place
-        job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
+        job, nodes = place._entry._pair[0], place._allocation.nodes
+        limit = job.granted if start <= self._cluster.now else job.shortest
         grain, end = self._habits.resolution, self._step(start + limit)
         self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if start <= self._cluster.now and job.request.het_job_id is None:
@@ -441,8 +442,10 @@ class Windows(WindowPlan):
     def _limit(self, entry: Entry, allocation: Allocation) -> float:
         """For how long a job may run that starts now on these nodes."""
         job, _ = entry._pair
-        if job.time_min is None or not self._cluster.parameters.rules.TIME_MIN_GROWS:
-            return entry.shortest
+        grows = self._cluster.parameters.rules.TIME_MIN_GROWS and not job.tries_a_minute
+        if job.time_min is None or not grows:
+            granted: float = job.granted
+            return granted
         now, nodes = self._cluster.now, list(allocation.nodes)
         limit = min(job.limit, YEAR, self._cluster.partitions[entry.partition].max_time)
         kept = [self.slots.first_begin(now, nodes), *(at for at in self._controls.reservations.bounds() if at > now)]

@@ -283,9 +283,22 @@ class Job:
         return (quality is not None and "NORESERVE" in quality.flags) or self.below_threshold
 
     @property
+    def tries_a_minute(self) -> bool:
+        """Whether backfill asks where it has room for a minute, though it may run for longer."""
+        quality = self.account.quality if self.account is not None else None
+        return quality is not None and quality.tries_a_minute
+
+    @property
     def shortest(self) -> float:
         """For how long backfill plans it: its least limit, but by its own where it has a deadline (recorded)."""
+        if self.tries_a_minute:
+            return 60.0
         return self.plan_limit if self.time_min is None or self.deadline < UNLIMITED else self.time_min
+
+    @property
+    def granted(self) -> float:
+        """For how long it may run that backfill starts."""
+        return self.plan_limit if self.tries_a_minute else self.shortest
 
     @property
     def plan_limit(self) -> float:

@@ -276,3 +276,17 @@ def test_a_limit_is_asked_of_the_nodes_before_a_run_is_preempted_for_them() -> N
         made.run(100.0)
         assert len(made.cluster.jobs[2].runs) == runs - 1
         assert (made.cluster.jobs[1].runs[0].end is None) is (runs == 1)
+
+
+@pytest.mark.parametrize(("mode", "starts_at_once"), [("REQUEUE", True), ("OFF", False)])
+def test_backfill_asks_for_a_minute_of_a_job_that_keeps_nothing(mode: str, starts_at_once: bool) -> None:
+    """With NoReserve, where jobs can be preempted; it may run for its limit (recorded on 24.11)."""
+    conf = f"{CONF}PreemptType=preempt/partition_prio\nPreemptMode={mode}\n"
+    requests = [
+        job(1, 0, 110, "-N4 -n12 -t2"),
+        job(2, 5, 50, "-N4 --exclusive -t3"),
+        job(3, 10, 200, "-n2 -t10 --qos=q"),
+    ]
+    made = controller(requests, with_qos("Flags=NoReserve"), conf)
+    assert (starts(made)[3] < 20) is starts_at_once
+    assert made.cluster.jobs[3].runs[0].limit == 600
