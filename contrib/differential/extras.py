@@ -39,6 +39,8 @@ def add_to(files: dict[str, str], draws: Draws, own: bool) -> list[str]:
         words += draws.stated(0.5, resume_time=(5, 45, 90), resume_failures=(0.2,))
     words += draws.stated(0.1, prolog=(3,), epilog=(7,), prolog_slurmctld=(2,), epilog_slurmctld=(4,))
     words += draws.stated(0.1 if own else 0, job_test_time=(0.001, 0.3))
+    if draws.often(0.5):
+        _near_cores(files, draws)
     return [word for each in words for word in ("--operation", each)]
 
 
@@ -128,6 +130,27 @@ def _topology(files: dict[str, str], draws: Draws) -> None:
         if len(parts) > 1 and draws.often(0.8):
             lines.append(f"SwitchName=u Switches={','.join(f't{number}' for number in range(len(parts)))}")
     files["topology.conf"] = "\n".join(lines) + "\n"
+
+
+def _near_cores(files: dict[str, str], draws: Draws) -> None:
+    """GPUs near the cores of one socket, jobs of several tasks with them, and some that have no other cores."""
+    lines = []
+    kinds = re.compile(r"^NodeName=(\S+) .*Sockets=2 CoresPerSocket=(\d+) .*Gres=gpu:(v:)?(\d+)", flags=re.MULTILINE)
+    for nodes, cores, typed, gpus in kinds.findall(files["slurm.conf"]):
+        first = draws.randint(0, int(gpus))
+        for count, socket in ((first, 0), (int(gpus) - first, 1)):
+            if count:
+                near = f"Cores={socket * int(cores)}-{(socket + 1) * int(cores) - 1}"
+                lines.append(f"NodeName={nodes} Name=gpu {'Type=v ' if typed else ''}Count={count} {near}")
+    if not lines:
+        return
+    files["gres.conf"] = "\n".join(lines) + "\n"
+
+    def larger(match: re.Match[str]) -> str:
+        words = f"-n {draws.randint(1, 5)} {match[1]}" + draws.one("", "", " -c 2", " -N 1", " -N 1-2")
+        return words + (" --gres-flags=enforce-binding" if draws.often(0.3) else "")
+
+    files["jobs.events"] = re.sub(r"-n 1 (--(?:gres|gpus)=\S+)", larger, files["jobs.events"])
 
 
 def _power_saving(files: dict[str, str], draws: Draws) -> None:
