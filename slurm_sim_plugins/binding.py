@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.devices import MARK
+
 Ints = NDArray[np.int64]
 Masks = NDArray[np.bool_]
 Gres = tuple[str, str]
@@ -137,7 +139,7 @@ class Binding:
 
     def __post_init__(self) -> None:
         self.kinds: dict[Gres, list[Gres]] = {
-            (name, kind): [("", f"{name}:{kind} of socket {socket}") for socket in range(len(counts))]
+            (name, kind): [("", f"{MARK}{name}:{kind} of socket {socket}") for socket in range(len(counts))]
             for (name, kind), counts in self.near.items()
         }
 

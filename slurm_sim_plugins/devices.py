@@ -22,12 +22,13 @@ SHARING = "gpu"
 SHARED = ("shard", "mps")
 """What shares of it are called."""
 OF_GPUS = (SHARING, *SHARED)
-_MARK = "@"
+MARK = "@"
+"""What resources without a name begin with that are devices, which a job keeps while it is suspended."""
 
 
 def is_device(kind: Gres) -> bool:
-    """Whether a resource is a GPU of its own, or its shares."""
-    return not kind[0] and kind[1].startswith(_MARK)
+    """Whether a resource is a GPU of its own, its shares, or GPUs near a socket."""
+    return not kind[0] and kind[1].startswith(MARK)
 
 
 @dataclass(eq=False)
@@ -56,8 +57,8 @@ class Devices:
     one_task: bool = False
 
     def __post_init__(self) -> None:
-        self.of_whole = [("", f"{_MARK}{number}") for number in range(len(self.shares))]
-        self.of_shares = [("", f"{_MARK}{number}/") for number in range(len(self.shares))]
+        self.of_whole = [("", f"{MARK}{number}") for number in range(len(self.shares))]
+        self.of_shares = [("", f"{MARK}{number}/") for number in range(len(self.shares))]
 
     def rows(self) -> dict[Gres, Ints]:
         """What nodes have of those resources."""

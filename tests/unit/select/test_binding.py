@@ -14,6 +14,7 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.model import SlurmConf
 from emulator.state.machine import machine_of
 from slurm_sim_plugins.binding import Binding, Request, Tasks
+from slurm_sim_plugins.devices import is_device
 from slurm_sim_plugins.nodes import Choice, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 
@@ -59,17 +60,26 @@ def test_devices_are_those_of_the_sockets_with_the_jobs_cores() -> None:
     free, usable = machine.free(), np.array([True, False])
     first = best_fit(wanted(6, gres=(("gpu", "", 1),)), machine, free, usable)
     assert first is not None
-    assert first.gres["", "gpu:a100 of socket 0"] == (1,)
+    assert first.gres["", "@gpu:a100 of socket 0"] == (1,)
     free.take(first)
     # Socket 1 has more free cores now.
     second = best_fit(wanted(4, gres=(("gpu", "", 2),)), machine, free, usable)
     assert second is not None
     assert second.gres["", "socket 1"] == (4,)
-    assert second.gres["", "gpu:a100 of socket 1"] == (2,)
+    assert second.gres["", "@gpu:a100 of socket 1"] == (2,)
     free.take(second)
     # A GPU is left near socket 0 alone, with two cores.
     third = best_fit(wanted(3, gres=(("gpu", "", 1),), enforces_binding=True), machine, free, usable)
     assert third is None
+
+
+def test_a_suspended_job_keeps_devices_and_no_cores() -> None:
+    machine = machine_of(conf())
+    found = best_fit(wanted(6, gres=(("gpu", "", 1),)), machine, machine.free(), np.ones(2, dtype=bool))
+    assert found is not None
+    kept = [kind for kind in found.gres if is_device(kind)]
+    assert kept == [("", "@gpu:a100 of socket 0")]
+    assert not any(map(is_device, machine.by_socket.kinds))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
