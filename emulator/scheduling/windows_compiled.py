@@ -34,8 +34,8 @@ from slurm_sim_plugins.sched.bounds import Bounds
 
 @lru_cache(maxsize=8)
 def _names(nodes: int) -> Ints:
-    """A random number for each node, of whose sums without carry none is that of another set, but by rare chance."""
-    return np.random.default_rng(0).integers(1, 2**63, nodes, dtype=np.int64)
+    """A random number for each node: no sum of some is that of others, but by rare chance, and none is too large."""
+    return np.random.default_rng(0).integers(1, 2**40, nodes, dtype=np.int64)
 
 
 class CompiledSlots(Slots):

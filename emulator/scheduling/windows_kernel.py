@@ -262,14 +262,15 @@ def _put_in_order(slots: Columns, row: int, slot: int) -> None:
 def _merge(slots: Columns, begin: float, end: float, nodes: Ints, many: int) -> None:
     """Drop an edge at which what is kept does not change: the first of those from the one before a slot to its end.
 
-    Slurm drops one at most for each slot. The sums without carry of the names of nodes say whether anything changes.
+    Slurm drops one at most for each slot. The sum of the names of nodes that are kept from then on, less those that are
+    no longer, says whether anything changes.
     """
     first, last, change = _later(slots.marks, slots.sizes[MARKS], begin) - 1, 0, 0
     last = _later(slots.marks, slots.sizes[MARKS], end) - 1
     for index in range(many):
-        change ^= slots.names[nodes[index]]
-    slots.turns[CHANGE, first] ^= change
-    slots.turns[CHANGE, last] ^= change
+        change += slots.names[nodes[index]]
+    slots.turns[CHANGE, first] += change
+    slots.turns[CHANGE, last] -= change
     slots.turns[EDGE, first] = slots.turns[EDGE, last] = 1
     place = first - 1
     while place > 0 and slots.turns[EDGE, place] == 0:

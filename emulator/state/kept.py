@@ -27,7 +27,7 @@ class Slots:
         self._count = 0
         self._times = np.empty((2, 64))
         self._masks: Mask = np.zeros((64, nodes), dtype=bool)
-        self._changes: dict[float, Mask] = {}
+        self._changes: dict[float, Ints] = {}
         self._edges: set[float] = set()
 
     @property
@@ -70,10 +70,10 @@ class Slots:
     def _merge(self, begin: float, end: float, nodes: Mask) -> None:
         """Drop an edge at which what is kept does not change: the first of those from the one before a slot to its end.
 
-        Slurm drops one at most for each slot.
+        Slurm drops one at most for each slot. Slots that keep the same nodes at the same time count one by one.
         """
-        for bound in (begin, end):
-            self._changes[bound] = self._changes.get(bound, np.zeros_like(nodes)) ^ nodes
+        for bound, more in ((begin, 1), (end, -1)):
+            self._changes[bound] = self._changes.get(bound, np.zeros(len(nodes), dtype=np.int64)) + more * nodes
         before = max((edge for edge in self._edges if edge < begin), default=begin)
         self._edges |= {begin, end}
         for edge in self.edges:

@@ -22,6 +22,15 @@ def test_a_bound_behind_which_the_same_is_kept_is_no_edge() -> None:
     assert slots.edges == [60, 180, 240], "one edge is dropped for each slot"
 
 
+@pytest.mark.parametrize("kind", [Slots, CompiledSlots])
+def test_a_bound_of_two_slots_of_the_same_nodes_is_an_edge(kind: type[Slots]) -> None:
+    slots = kind(2)
+    for _ in range(2):
+        slots.add(60, 120, [0, 1])
+    slots.add(180, 240, [0])
+    assert slots.edges == [60, 120, 180, 240]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_compiled_slots_have_the_same_bounds_and_edges(seed: int) -> None:
     draw = random.Random(seed)
@@ -30,7 +39,8 @@ def test_compiled_slots_have_the_same_bounds_and_edges(seed: int) -> None:
         begin = 60.0 * draw.randrange(12)
         end = begin + 60.0 * draw.randrange(1, 5)
         kept = plain.kept(begin, end)
-        nodes = [node for node in range(4) if not kept[node] and draw.random() < 0.7]
+        # Now and then jobs keep the same nodes, as where runs are to be preempted.
+        nodes = [node for node in range(4) if (not kept[node] or draw.random() < 0.1) and draw.random() < 0.7]
         plain.add(begin, end, nodes)
         compiled.add(begin, end, nodes)
         assert plain.edges == compiled.edges
