@@ -239,7 +239,7 @@ def _pick(
     if picked is not None or not again or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
-    more = np.count_nonzero(capacity) - want.min_nodes
+    more = np.count_nonzero(capacity) - want.least_nodes
     for level in np.unique(capacity[(capacity > 0) & ~named]).tolist():
         if more <= 0 or picked is not None:
             break

@@ -112,6 +112,7 @@ def test_compiled_selection_takes_the_same_nodes(seed: int) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
 @example(613)  # a set that was taken is not taken again when only nodes are missing
+@example(4282)  # nodes are left out till as few are left as tasks of a node make of it
 @example(124)  # tasks that find no room are put onto the first node, not onto the one that was taken first
 def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> None:
     draws = np.random.default_rng(seed)
