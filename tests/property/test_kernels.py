@@ -183,6 +183,8 @@ class Scene:
             "parts": np.zeros((4, room), dtype=np.int64),
             "members": np.zeros(members, dtype=np.int64),
             "marks": np.zeros(2 * room),
+            "turns": np.zeros((2, 2 * room), dtype=np.int64),
+            "names": np.random.default_rng(seed).integers(1, 2**40, size),
             "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
             "until": np.full(size, np.inf),
             "over": np.full(size, -np.inf),
