@@ -182,7 +182,7 @@ class Passes(Part):
             self._near(one, self.cluster.waiting.values())
 
     def reservation_bound(self, name: str) -> None:
-        """A reservation begins or is over; whether its jobs may be scheduled is asked anew."""
+        """A reservation begins or is over; it is asked again whether its jobs may be scheduled."""
         own = (job for job in self.cluster.waiting.values() if job.options.reservation == name)
         self.cluster.unsettled.update((job.id, job) for job in own)
         if self.ideal:
