@@ -60,6 +60,8 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     on_node = sum(one.count for one in options.gres if one.name == GPU)
     in_all = 0 if on_node else options.gpus_on(nodes)
     cpus = _cpus_per_gpu(request, partition)
+    if counted_beforehand(options, nodes, request.cpus_per_task, rules) and not options.cpus_per_gpu:
+        cpus = 0
     if options.gpus_per_task:
         demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * cpus)
     else:
@@ -91,6 +93,22 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     if partition.max_memory_per_cpu and asked:
         _with_cpus(demand, options, math.ceil(asked / partition.max_memory_per_cpu), nodes, rules)
     return demand
+
+
+def counted_beforehand(options: BatchOptions, nodes: int, cpus_per_task: int, rules: Rules) -> bool:
+    """Whether a job's CPUs are those of a task on each node, for the tasks of its GPUs are counted too late.
+
+    That is so where these are no more than the CPUs that are counted without them.
+
+    Args:
+        options: of the job.
+        nodes: that it has at least.
+        cpus_per_task: of each task.
+        rules: of the version.
+    """
+    if rules.TASKS_OF_GPUS_HAVE_CPUS or options.tasks is not None or options.tasks_per_gpu is None:
+        return False
+    return not options.overcommit and nodes < options.tasks_on(nodes) <= nodes * cpus_per_task
 
 
 def _cpus_per_gpu(request: JobRequest, partition: Partition) -> int:

@@ -471,6 +471,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "TASKS_FOLLOW_GPUS": _tasks_and_gpus,
     "GPUS_OF_TASKS_BOUND_LATE": _tasks_and_gpus,
+    "TASKS_OF_GPUS_LACK_CPUS": _tasks_and_gpus,
+    "TASKS_OF_GPUS_HAVE_CPUS": _tasks_and_gpus,
     "DEVICES_GO_BY_CPUS": _near_cores,
     "DEVICES_GO_BY_TASKS": _near_cores,
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,

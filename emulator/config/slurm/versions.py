@@ -206,6 +206,21 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpus_of_tasks_22", "gpus_of_tasks_24", "gpus_of_tasks_26"),
     )
+    TASKS_OF_GPUS_LACK_CPUS: bool = _rule(
+        "24.11",
+        "a job that states no tasks but --ntasks-per-gpu, and of which these are no more than a task has CPUs "
+        "(--gpus=2 --ntasks-per-gpu=1 -c2), is refused; with --gres it waits for Resources for ever",
+        "it runs with the CPUs of one task",
+        "not named in the release notes; nine questions to each of three versions show it",
+        *("tasks_of_gpus_22", "tasks_of_gpus_24"),
+    )
+    TASKS_OF_GPUS_HAVE_CPUS: bool = _rule(
+        "26.05",
+        "such a job gets the CPUs of all its tasks",
+        "it is refused (TASKS_OF_GPUS_LACK_CPUS), and before gets the CPUs of one task",
+        "not named in the release notes; nine questions to each of three versions show it",
+        *("tasks_of_gpus_24", "tasks_of_gpus_26"),
+    )
     DEVICES_GO_BY_CPUS: bool = _rule(
         "24.11",
         "where gres.conf names the Cores= near devices, the tasks of a job are dealt out evenly to those that it wants "
