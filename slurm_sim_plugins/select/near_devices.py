@@ -43,7 +43,7 @@ def _request(want: Want, name: str, kind: str, on_node: int, most: int, for_task
 
 def _share(want: Want, one: Request, others: int) -> int:
     """CPUs for each device, if its tasks can be dealt out evenly to them, or they to its tasks; else 0."""
-    tasks, size = want.cpus // want.cpus_per_task, want.cpus_per_task
+    tasks, size = max(want.cpus // want.cpus_per_task, 1), want.cpus_per_task
     devices = tasks * one.for_task if one.for_task else one.most + others
     if tasks % devices == 0:
         return tasks // devices * size
@@ -98,7 +98,7 @@ def with_devices(
 
     Args:
         want: what it needs.
-        machine: the nodes; where no devices are near some sockets it gets what it gets.
+        machine: the nodes; where no devices are near some sockets nothing changes.
         free: what is free of them.
         nodes: of the job.
         gres: what it gets on each of them, with cores of their sockets.
