@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
-from emulator.state.demand import Demand, counted_beforehand, demand_of
+from emulator.state.demand import Demand, demand_of
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
@@ -80,13 +80,8 @@ class Asked:
     @property
     def cpus(self) -> int:
         """CPUs that it wants in all."""
-        tasks = self.nodes if self.counted_beforehand else self.tasks
+        tasks = self.nodes if self.demand.counted_beforehand else self.tasks
         return max(tasks * self.per_task, self.nodes, self.demand.cpus_in_all)
-
-    @property
-    def counted_beforehand(self) -> bool:
-        """See :func:`emulator.state.demand.counted_beforehand`."""
-        return counted_beforehand(self.options, self.nodes, self.per_task, self.rules)
 
     @property
     def whole_nodes(self) -> bool:

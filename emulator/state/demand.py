@@ -30,6 +30,7 @@ class Demand:
         on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
         whole_memory: whether it wants all memory of its nodes.
         too_much: whether it wants more than the partition gives.
+        counted_beforehand: whether its CPUs are those of a task on each node, for those of its GPUs come too late.
     """
 
     cpus_per_task: int
@@ -43,6 +44,7 @@ class Demand:
     per_gpu: float = 0.0
     whole_memory: bool = False
     too_much: bool = False
+    counted_beforehand: bool = False
 
 
 def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules: Rules, nodes: int) -> Demand:
@@ -60,7 +62,8 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     on_node = sum(one.count for one in options.gres if one.name == GPU)
     in_all = 0 if on_node else options.gpus_on(nodes)
     cpus = _cpus_per_gpu(request, partition)
-    if counted_beforehand(options, nodes, request.cpus_per_task, rules) and not options.cpus_per_gpu:
+    demand.counted_beforehand = _counted_beforehand(options, nodes, request.cpus_per_task, rules)
+    if demand.counted_beforehand and not options.cpus_per_gpu:
         cpus = 0
     if options.gpus_per_task:
         demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * cpus)
@@ -95,7 +98,7 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     return demand
 
 
-def counted_beforehand(options: BatchOptions, nodes: int, cpus_per_task: int, rules: Rules) -> bool:
+def _counted_beforehand(options: BatchOptions, nodes: int, cpus_per_task: int, rules: Rules) -> bool:
     """Whether a job's CPUs are those of a task on each node, for the tasks of its GPUs are counted too late.
 
     That is so where these are no more than the CPUs that are counted without them.

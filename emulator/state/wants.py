@@ -268,7 +268,7 @@ def _too_few_tasks(asked: Asked) -> bool:
     Where the least loaded nodes are taken, or many (--spread-job), no node goes without a task, also for MinNodes.
     """
     options = asked.options
-    if asked.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and options.gpus:
+    if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and options.gpus:
         return True
     by_tasks = (asked.partition.least_loaded or options.spread) and not asked.whole_nodes
     if by_tasks and options.tasks is not None and options.tasks < max(asked.nodes, asked.fewest):
@@ -318,7 +318,7 @@ def _waits_for_more(asked: Asked) -> bool:
     Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them.
     """
     options = asked.options
-    if asked.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
+    if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
         return True
     alone = options.tasks == 1 and (options.tasks_per_node or 1) > 1 and not options.overcommit
     return alone and asked.rules.ONE_TASK_WAITS_FOR_MORE and not (asked.whole or asked.whole_nodes)

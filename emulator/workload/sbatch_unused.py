@@ -40,6 +40,8 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 SEGMENTS = "segments are placed one after the other, each where it fits best"
 EXCLUSIVE_TOPO = "exclusive=topo"
 """What stands for that value: the option itself is emulated."""
+NO_KILL = "no-kill"
+"""What stands for that option of a component: of other jobs it is emulated."""
 SHARING_FLAGS = "gres-flags"
 """What stands for values of that option that say how tasks share GPUs."""
 ONE_CLUSTER = "there is one cluster"
@@ -67,8 +69,11 @@ def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
     """What jobs ask for in vain, a sentence an option, in the order of the options' names."""
     found: dict[str, list[int]] = {}
     for request in requests:
-        for name in request.options.not_emulated:
-            found.setdefault(name, []).append(request.id)
+        # Most jobs have no components, and a log has many jobs.
+        for one in request.components() if request.options.components else (request,):
+            vain = (NO_KILL,) if one.options.no_kill and one.het_job_id is not None else ()
+            for name in (*one.options.not_emulated, *vain):
+                found.setdefault(name, []).append(one.id)
     return [
         f"--{name} of {len(jobs)} jobs (first: job {jobs[0]}) has no effect: {_reason(name)}"
         for name, jobs in sorted(found.items())
@@ -78,6 +83,8 @@ def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
 def _reason(name: str) -> str:
     if name == EXCLUSIVE_TOPO:
         return "no job has a block or a switch for itself"
+    if name == NO_KILL:
+        return "a heterogeneous job ends with the first of its nodes that fails"
     if name == SHARING_FLAGS:
         return "whether tasks share GPUs goes by SelectTypeParameters alone"
     return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

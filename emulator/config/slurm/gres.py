@@ -125,6 +125,11 @@ def check_shares(nodes: Iterable[Node], findings: Findings) -> None:
             findings.notice(node.settings["Gres"].location, text)
 
 
+def _fits(line: GresLine, node: Node) -> bool:
+    """Whether a node has devices of a line's name, which are of its type where both say one."""
+    return any(one.name == line.name and ("" in (line.type, one.type) or line.type == one.type) for one in node.gres)
+
+
 def check_near_cores(
     lines: Sequence[GresLine],
     nodes: Sequence[Node],
@@ -142,8 +147,13 @@ def check_near_cores(
         findings: where the notice goes.
     """
     for line in lines:
-        there = [node for node in nodes if line.cores and (line.nodes is None or node.name in line.nodes)]
+        those = [node for node in nodes if line.cores and (line.nodes is None or node.name in line.nodes)]
+        there = [node for node in those if any(one.name == line.name for one in node.gres)]
         few = [node.name for node in there if max(line.cores) >= node.sockets * node.cores_per_socket]
+        others = [node.name for node in there if not _fits(line, node)]
+        if others:
+            text = f"{listed(others)}: no {line.name} of Type={line.type} in slurm.conf: Cores has no effect"
+            findings.notice(line.settings["Cores"].location, text)
         if few:
             text = f"{listed(few)}: no core {max(line.cores)}; cores are counted from 0, and not by thread"
             findings.notice(line.settings["Cores"].location, text)

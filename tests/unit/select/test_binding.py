@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.model import SlurmConf
+from emulator.scheduling.select_compiled import encode
 from emulator.state.machine import machine_of
 from slurm_sim_plugins.binding import Binding, Request, Tasks
 from slurm_sim_plugins.devices import is_device
@@ -121,11 +122,56 @@ def test_cores_that_a_node_has_not_are_noticed() -> None:
     assert "gres.conf:1: n1, n2: no core 19; cores are counted from 0, and not by thread" in map(str, read.notices)
 
 
+def test_a_type_that_a_node_has_not_is_noticed_and_nodes_without_devices_are_not() -> None:
+    text = CONF + "NodeName=c1 CPUs=2\n"
+    read = parse_slurm_conf(text, gres="Name=gpu Type=v100 File=/dev/nvidia[0-3] Cores=8-15")
+    about = [str(notice) for notice in read.notices if "gres.conf" in str(notice)]
+    assert about == ["gres.conf:1: n1, n2: no gpu of Type=v100 in slurm.conf: Cores has no effect"]
+
+
+def test_compiled_selection_leaves_jobs_with_such_devices_to_the_plain_one() -> None:
+    machine, job = machine_of(conf()), wanted(10, gres=(("gpu", "", 1),))
+    assert encode(job, machine) is None
+    assert encode(replace(job, gres=()), machine) is not None
+    assert encode(job, machine_of(conf("Name=gpu File=/dev/nvidia[0-3]"))) is not None
+
+
 def test_no_more_devices_are_near_than_there_are() -> None:
     few = CONF.replace("gpu:a100:4", "gpu:a100:3")
     machine = machine_of(conf(text=few))
     assert machine.binding is not None
     assert machine.binding.near["gpu", "a100"].tolist() == [[2, 2], [1, 1]]
+
+
+def from_sockets(
+    request: Request,
+    least: int,
+    own: list[int],
+    near: Sequence[int],
+    others: int,
+    *,
+    bound: bool,
+    first: bool,
+    by_cpus: bool,
+) -> tuple[int, set[int]]:
+    """Devices of the sockets of a node, of which ``own`` are the free cores, and which sockets give any."""
+    found, gives, enough, in_all = 0, set(), False, sum(own)
+    for socket in sorted(range(len(own)), key=lambda socket: -own[socket]):
+        if first and not by_cpus and not near[socket] + others:
+            # 22.05 keeps the cores that the node cannot do without.
+            while own[socket] and in_all > least:
+                own[socket] -= 1
+                in_all -= 1
+        if bound and not own[socket]:
+            continue
+        if (others or (near[socket] and not enough)) if by_cpus else not enough:
+            gives.add(socket)
+        found += near[socket]
+        if by_cpus:
+            enough |= found + others >= (request.on_node or request.most)
+        else:
+            enough |= not others and found >= (request.on_node or request.most)
+    return found, gives
 
 
 def reference(
@@ -139,52 +185,48 @@ def reference(
     *,
     first: bool,
     enforced: bool,
+    by_cpus: bool,
 ) -> tuple[int, int]:
-    """CPUs and devices of one node for a job of 24.11 with one kind of devices, step by step."""
+    """CPUs and devices of one node for a job with one kind of devices, step by step, by a rule of the version."""
     least, most = tasks.least, min(tasks.most, cpus // tasks.cpus)
     each = request.cpus_first if first else request.cpus
-    bound = first or enforced
-    own = list(cores)
-    sockets = sorted(range(len(own)), key=lambda socket: -own[socket])
-    devices, gives = others, set()
-    for socket in sockets:
-        there = near[socket]
-        if bound and each:
-            there = min(there, own[socket] * threads // each)
-        if bound and not own[socket]:
-            continue
-        enough = devices - others > 0 and devices >= (request.on_node or request.most)
-        if others or (there and not enough):
-            gives.add(socket)
-        devices += there
+    bound, own, there = first or enforced, list(cores), list(near)
+    if enforced and by_cpus and not first and request.cpus_first:
+        # Sockets that had too few cores for a device have none of them any more.
+        there = [many if free * threads >= request.cpus_first else 0 for free, many in zip(own, there, strict=True)]
+    if bound and each:
+        there = [min(many, free * threads // each) for free, many in zip(own, there, strict=True)]
+    needed = -(-least * tasks.cpus // threads)
+    found, gives = from_sockets(request, needed, own, there, others, bound=bound, first=first, by_cpus=by_cpus)
+    devices = found + others
     if each:
         devices = min(devices, cpus // each)
-    devices = min(devices, request.most, request.on_node or request.most)
+    if each or by_cpus:
+        devices = min(devices, request.most)
+    if by_cpus:
+        devices = min(devices, request.on_node or devices)
     if most < least or devices < max(request.on_node, request.for_task, 1):
         return 0, 0
-    if each:
-        most = (
-            least
-            if devices * each < max(least * tasks.cpus, tasks.cpus_on_node)
-            else min(most, devices * each // tasks.cpus)
-        )
+    if each and by_cpus:
+        few = devices * each < max(least * tasks.cpus, tasks.cpus_on_node)
+        most = least if few else min(most, devices * each // tasks.cpus)
     if request.for_task:
         most = min(most, devices // request.for_task)
-        devices = min(devices, most * request.for_task)
+        devices = min(devices, most * request.for_task) if by_cpus else devices
     if bound:
-        own = [cores if socket in gives else 0 for socket, cores in enumerate(own)]
+        own = [free if socket in gives else 0 for socket, free in enumerate(own)]
     cpus = min(cpus, sum(own) * threads)
     most = min(most, sum(own) * threads // tasks.cpus)
     needed = -(-most * tasks.cpus // threads)
     if each:
         counted = request.on_node or (request.for_task * most if request.for_task else max(devices, 1))
-        most = min(most, counted * each)
+        most = min(most, counted * each) if by_cpus else most
         needed = max(needed, -(-counted * each // threads))
     if enforced:
         needed = max(needed, len(gives))
     if most < least or needed > sum(own) or (enforced and needed * threads > cpus):
         return 0, 0
-    least_cpus = needed * threads if enforced else 0
+    least_cpus = needed * threads if enforced and by_cpus else 0
     left = sum(own)
     if not bound:
         for socket in range(len(own)):
@@ -224,9 +266,8 @@ def test_nodes_are_looked_at_one_by_one_alike(data: st.DataObject) -> None:
     least = data.draw(st.integers(1, 3))
     tasks = Tasks(data.draw(st.integers(1, 3)), least, data.draw(st.integers(least, 9)), data.draw(small))
     first, enforced = data.draw(st.booleans()), data.draw(st.booleans())
-    if not first and enforced:
-        request = request._replace(cpus_first=0)
-    binding = Binding({("gpu", "a"): near}, by_cpus=True)
+    by_cpus = data.draw(st.booleans())
+    binding = Binding({("gpu", "a"): near}, by_cpus)
     free = {("gpu", "a"): near.sum(axis=0) + others, **binding.rows()}
     cpus = cores.sum(axis=0) * threads
     found = binding.reach(
@@ -250,6 +291,7 @@ def test_nodes_are_looked_at_one_by_one_alike(data: st.DataObject) -> None:
             threads,
             first=first,
             enforced=enforced,
+            by_cpus=by_cpus,
         )
         assert int(found.cpus[node]) == of_one[0]
         if of_one[0]:

@@ -16,7 +16,8 @@ from emulator.engine.controller import Controller
 from emulator.operator.test_only import Verdict, judge
 from emulator.workload.job_script import sbatch_words
 from emulator.workload.request import JobRequest
-from emulator.workload.sbatch import OPTIONS, parse_sbatch
+from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
+from emulator.workload.sbatch_unused import not_emulated
 
 CONF = """
 ClusterName=c
@@ -171,3 +172,11 @@ def test_a_real_sbatch_knows_the_same_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["err", "out", "cluster", "dep", "job"])
 def test_a_name_may_be_cut_short(name: str) -> None:
     parse_sbatch([f"--{name}=singleton"])
+
+
+def test_no_kill_of_components_is_named_and_that_of_other_jobs_is_not():
+    together = JobRequest(1, 0.0, 10.0, BatchOptions(no_kill=True, components=(BatchOptions(),)))
+    alone = JobRequest(5, 0.0, 10.0, BatchOptions(no_kill=True))
+    assert [sentence.partition(" has no effect")[0] for sentence in not_emulated([together, alone])] == [
+        "--no-kill of 1 jobs (first: job 1)"
+    ]
