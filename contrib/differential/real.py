@@ -25,6 +25,7 @@ from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
 from .scenarios import HET_JOBS, scenario_of
+from .wider import wider_of
 
 Document = dict[str, Any]
 SCHEDULE = {"start", "nodes", "outcome", "state", "runs", "order", "rejection", "suspension", "job"}
@@ -193,6 +194,7 @@ def cut(document: Document, found: Verdict) -> Document:
 @click.option("--slurm-root", type=click.Path(path_type=Path), help="As of slurm-sim record.")
 @click.option("--any-load", is_flag=True, help="As of slurm-sim record.")
 @click.option("--het-jobs", default=HET_JOBS, show_default=True, help="The share of jobs that have components.")
+@click.option("--wide", is_flag=True, help="Scenarios with more jobs and with options that are seldom.")
 @click.option("--shrink", default=0, show_default=True, help="Recordings for the smallest scenario that differs.")
 @click.option(
     "--scenario", "given", type=click.Path(path_type=Path), multiple=True, help="Of a file instead of a seed."
@@ -206,6 +208,7 @@ def main(
     slurm_root: Path | None,
     any_load: bool,
     het_jobs: float,
+    wide: bool,
     shrink: int,
     given: tuple[Path, ...],
 ) -> None:
@@ -214,7 +217,7 @@ def main(
     recorder = Recorder(out, Options(1, speed, slurm_root, 900.0, any_load))
     first, _, last = seeds.partition("-")
     documents = [yaml.safe_load(path.read_text()) for path in given] or [
-        scenario_of(seed, het_jobs) for seed in range(int(first), int(last or first) + 1)
+        (wider_of if wide else scenario_of)(seed, het_jobs) for seed in range(int(first), int(last or first) + 1)
     ]
     total: list[Found] = []
 

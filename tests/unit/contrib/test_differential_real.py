@@ -4,6 +4,7 @@ import pytest
 
 from contrib.differential.real import Found, shrunk, smaller
 from contrib.differential.scenarios import scenario_of
+from contrib.differential.wider import wider_of
 from emulator.record.checks import checked
 from emulator.record.record import dump
 from emulator.truth import judge
@@ -13,14 +14,15 @@ pytest.importorskip("yaml")
 
 
 @pytest.mark.parametrize("seed", range(1, 13))
-def test_what_is_drawn_can_be_played_and_emulated(tmp_path, seed):
+@pytest.mark.parametrize("drawn", [scenario_of, wider_of])
+def test_what_is_drawn_can_be_played_and_emulated(tmp_path, drawn, seed):
     path = tmp_path / "s.yaml"
-    path.write_text(dump(scenario_of(seed)))
+    path.write_text(dump(drawn(seed)))
     scenario = read_scenario(path)
     checked(scenario)
     assert judge(scenario).pairs == ()  # Nothing was recorded.
-    assert scenario_of(seed) == scenario_of(seed)
-    assert scenario_of(seed) != scenario_of(seed + 1)
+    assert drawn(seed) == drawn(seed)
+    assert drawn(seed) != drawn(seed + 1)
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
