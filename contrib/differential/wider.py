@@ -119,19 +119,27 @@ class WiderScene(Scene):
         return "\n".join([*lines, f"SwitchName=top Switches={','.join(f's{at}' for at in range(len(groups)))}"]) + "\n"
 
     def _near_cores(self) -> str:
-        """GPUs near the cores of one socket, on some nodes of two."""
-        draws, lines = self.draws, []
+        """GPUs near the cores of one socket, on some nodes of two; then the others' devices are said there, too."""
+        draws, lines, others = self.draws, list[str](), list[str]()
         for kind in self.kinds:
             sockets = re.search(r"Sockets=2 CoresPerSocket=(\d+)", kind.line)
+            typed = "Type=v " if "gpu:v" in kind.line else ""
             if not sockets or not kind.gpus or "shard" in kind.line or not draws.often(0.6):
+                others += self._devices(kind, typed)
                 continue
             cores, first = int(sockets[1]), draws.randint(0, kind.gpus)
-            typed = "Type=v " if "gpu:v" in kind.line else ""
-            for count, socket in ((first, 0), (kind.gpus - first, 1)):
+            for begin, count, socket in ((0, first, 0), (first, kind.gpus - first, 1)):
                 if count:
                     near = f"Cores={socket * cores}-{(socket + 1) * cores - 1}"
-                    lines.append(f"NodeName={','.join(kind.names)} Name=gpu {typed}Count={count} {near}\n")
-        return "".join(lines)
+                    lines.append(f"NodeName={','.join(kind.names)} Name=gpu {typed}{_files(begin, count)} {near}\n")
+        return "".join([*lines, *others] if lines else [])
+
+    def _devices(self, kind: Kind, typed: str) -> list[str]:
+        """Lines about what a kind of nodes has."""
+        shards = re.search(r"shard:(\d+)", kind.line)
+        names = ",".join(kind.names)
+        lines = [f"NodeName={names} Name=gpu {typed}{_files(0, kind.gpus)}\n"] if kind.gpus else []
+        return lines + ([f"NodeName={names} Name=shard Count={shards[1]}\n"] if shards else [])
 
     def _sacctmgr(self) -> list[str]:
         draws, commands = self.draws, super()._sacctmgr()
@@ -247,6 +255,11 @@ class WiderScene(Scene):
                 ],
             )
         return sorted(actions)
+
+
+def _files(first: int, count: int) -> str:
+    """A real Slurm counts the files of GPUs."""
+    return f"Count={count} File=/dev/gpu[{first}-{first + count - 1}]"
 
 
 def _later(word: str, by: int) -> str:

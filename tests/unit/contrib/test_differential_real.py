@@ -25,6 +25,16 @@ def test_what_is_drawn_can_be_played_and_emulated(tmp_path, drawn, seed):
     assert drawn(seed) != drawn(seed + 1)
 
 
+def test_devices_that_are_said_have_files_and_leave_out_none():
+    said = [each for each in map(wider_of, range(1, 100)) if "gres_conf" in each]
+    assert said
+    for each in said:
+        gpus = [line for line in each["gres_conf"].splitlines() if "Name=gpu" in line]
+        assert all(" File=" in line for line in gpus)
+        have = [line for line in each["slurm_conf"].splitlines() if "Gres=gpu" in line]
+        assert len({line.split()[0] for line in gpus}) == len(have)
+
+
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_components_change_nothing_but_numbers(tmp_path, seed):
     without, some = scenario_of(seed, 0.0), scenario_of(seed, 0.7)
