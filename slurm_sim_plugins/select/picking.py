@@ -223,7 +223,10 @@ class Picker:
         """Take nodes in their order, weight by weight.
 
         In Slurm 26.05 with all that they have, and what is enough ends a weight only: each that follows gives a node.
+        Where the nodes that a job names are enough, it gets no others.
         """
+        if self._done() or self._full():
+            return
         nodes, most = np.flatnonzero(left > 0), self._want.spread
         for weight in np.unique(self._machine.weight[nodes]).tolist():
             for node in nodes[self._machine.weight[nodes] == weight].tolist():

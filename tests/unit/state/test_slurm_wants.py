@@ -201,6 +201,12 @@ def test_least_loaded_nodes_have_a_task_each(version: str, nodes: int) -> None:
     assert len(had("-n2 -t1 --mem=10", partition="MinNodes=2 LLN=YES", version=version)[0]) in (1, 2)
 
 
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+def test_a_spread_job_gets_no_more_nodes_than_it_names_where_these_are_enough(version: str) -> None:
+    """Recorded from Slurm 22.05: of -N1, and of two tasks that have room on the node."""
+    assert [len(had(f"-N1 -wn2 {tasks} --spread-job -t1", version=version)[0]) for tasks in ("-n1", "-n2")] == [1, 1]
+
+
 def test_sbatch_refuses_fewer_gpus_than_nodes_before_slurmctld_any_gpus() -> None:
     conf = f"SelectType=select/linear\nGresTypes=gpu\nNodeName=n[1-2] {NODE}\nPartitionName=p Nodes=ALL Default=YES"
     told = {}
