@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import repeat
 from typing import NamedTuple
+
+import numpy as np
 
 from emulator.workload.logfile import counted
 from emulator.workload.quickly import quickly
@@ -15,7 +17,7 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sacct.asked import NO_NODES, READ, Asked, asked_of
 from emulator.workload.sacct.columns import ID, LONGEST_ID
 from emulator.workload.sacct.dump import Dump
-from emulator.workload.sacct.times import SLACK, Clock, NoTimeError, Span, span
+from emulator.workload.sacct.times import SLACK, Clock, NoTimeError, Span, span, spans
 from emulator.workload.sbatch import BatchOptions, TaskArray
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun, Unusable
 from emulator.workload.workload import Changed
@@ -42,6 +44,9 @@ class NotUsableError(Exception):
     """A record that is no job; the message says why."""
 
 
+_HAPPENED, _JOB, _REQUEST, _RUN = quickly(Happened), quickly(LoggedJob), quickly(JobRequest), quickly(LoggedRun)
+NOT_SUSPENDED = ("", "00:00:00")
+"""What Suspended says of a job that never was."""
 TIMES = ("submit", "eligible", "start", "end")
 
 
@@ -149,17 +154,27 @@ def rows_of(dump: Dump, zone: tzinfo) -> tuple[list[Row], list[Unusable]]:
         zone: of times that state none.
     """
     clock = Clock(zone, {text for name in TIMES for text in dump.columns.get(name, ())})
-    columns = (dump.columns.get(name) or repeat("", len(dump.lines)) for name in Given._fields)
+    columns = [dump.columns.get(name) or [""] * len(dump.lines) for name in Given._fields]
     rows, wrong = [], []
-    for line, wanted, given in zip(counted(dump.lines), asked_of(dump), map(Given, *columns), strict=True):
+    read = zip(counted(dump.lines), asked_of(dump), map(Given, *columns), _spans(columns, clock), strict=True)
+    for line, wanted, given, times in read:
         try:
-            rows.append(_row(line, given, wanted, clock))
+            rows.append(_row(line, given, wanted, clock, times))
         except NotUsableError as error:
             wrong.append(Unusable(line, line, str(error)))
     return rows, wrong
 
 
-def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
+def _spans(columns: Sequence[Sequence[str]], clock: Clock) -> list[Span | None]:
+    """The times of the records of such columns as :class:`Given` has; None for those that are to be looked at."""
+    of = dict(zip(Given._fields, columns, strict=True))
+    known = {text: float(text) for text in set(of["elapsedraw"]) if text}
+    elapsed = np.array([known.get(text, math.nan) for text in of["elapsedraw"]], dtype=np.float64)
+    whole = np.array([text in NOT_SUSPENDED for text in of["suspended"]], dtype=bool)
+    return spans([clock.plainly(of[name]) for name in TIMES], elapsed, whole)
+
+
+def _row(line: int, given: Given, wanted: Asked | str, clock: Clock, times: Span | None) -> Row:
     """Understand a record.
 
     Raises:
@@ -167,13 +182,7 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     """
     number, array, task, het_job, offset = _ids(given)
     elapsed = float(given.elapsedraw) if given.elapsedraw else _duration("Elapsed", given.elapsed)
-    try:
-        meant = [clock[text] for text in given[2:6]]
-    except NoTimeError as error:
-        raise NotUsableError(f"{_first_without(clock, given)} is {error}") from None
-    if not meant[0]:
-        raise NotUsableError("there is no time of submission")
-    times = span(meant, elapsed, _duration("Suspended", given.suspended) or 0.0)
+    times = times or _times(given, elapsed, clock)
     if elapsed is None:
         elapsed = max(times.end - times.start, 0.0) if times.start is not None and times.end is not None else 0.0
     if isinstance(wanted, str):
@@ -182,6 +191,21 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     # A job that is cancelled while it waits gets its end as its start.
     ran = times.start is not None and state not in WAITS and (elapsed > 0 or given.nodelist not in NO_NODES)
     return Row(line, number, array, task, het_job, offset, state, times, elapsed, ran, wanted, given)
+
+
+def _times(given: Given, elapsed: float | None, clock: Clock) -> Span:
+    """The times of one record.
+
+    Raises:
+        NotUsableError: one of them cannot be understood.
+    """
+    try:
+        meant = [clock[text] for text in given[2:6]]
+    except NoTimeError as error:
+        raise NotUsableError(f"{_first_without(clock, given)} is {error}") from None
+    if not meant[0]:
+        raise NotUsableError("there is no time of submission")
+    return span(meant, elapsed, _duration("Suspended", given.suspended) or 0.0)
 
 
 def _first_without(clock: Clock, given: Given) -> str:
@@ -266,18 +290,18 @@ def job_of(rows: Sequence[Row], epoch: int, remarks: Remarks) -> LoggedJob:
         remarks.add("jobs had not ended when the dump was made: each is taken to run into its limit", last.line)
     cancelled = last.state == "CANCELLED" and not last.ran and not last.asked.emulated
     end = last.times.end
-    happened = quickly(Happened)(
+    happened = _HAPPENED(
         state=last.state,
         eligible=_after(first.times.eligible, epoch),
         runs=tuple([_run(row, epoch) for row in rows if row.ran]),
         reason=last.given.reason,
     )
-    return quickly(LoggedJob)(last.label, request, _after(end, epoch) if cancelled else None, happened, last.line)
+    return _JOB(last.label, request, _after(end, epoch) if cancelled else None, happened, last.line)
 
 
 def _request(first: Row, last: Row, epoch: int) -> JobRequest:
     stated = last.asked.stated
-    return quickly(JobRequest)(
+    return _REQUEST(
         id=last.id,
         submit=stated.get("submit", first.times.submit - epoch),
         run=_work(last),
@@ -336,7 +360,7 @@ def _run(row: Row, epoch: int) -> LoggedRun:
     assert start is not None
     cpus = row.given.alloccpus or row.given.ncpus or "0"
     start, end = start - epoch, None if end is None else end - epoch
-    return quickly(LoggedRun)(start, end, row.elapsed, row.state, row.given.nodelist, int(cpus), row.given.partition)
+    return _RUN(start, end, row.elapsed, row.state, row.given.nodelist, int(cpus), row.given.partition)
 
 
 def _after(instant: float | None, epoch: int) -> float | None:

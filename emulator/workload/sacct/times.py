@@ -17,6 +17,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.workload.workload import LARGEST_SECONDS
 from slurm_sim_plugins.errors import ConfigurationError
@@ -73,16 +74,23 @@ class Clock(dict[str, tuple[float, ...]]):
     """
 
     def __init__(self, zone: tzinfo, texts: Iterable[str]) -> None:
-        super().__init__(_together([text for text in set(texts) if len(text) == len(_FIRST)], zone))
+        super().__init__()
         self._zone = zone
+        self._plain = _together([text for text in set(texts) if len(text) == len(_FIRST)], zone)
 
     def __missing__(self, text: str) -> tuple[float, ...]:
-        found = self[text] = instants(text, self._zone)
+        plain = self._plain.get(text)
+        found = self[text] = instants(text, self._zone) if plain is None else (plain,)
         return found
 
+    def plainly(self, texts: Iterable[str]) -> NDArray[np.float64]:
+        """What some times mean; NaN for no time, and infinity for what is to be looked at by itself."""
+        known = self._plain | dict.fromkeys(("", "Unknown", "None"), math.nan)
+        return np.array([known.get(text, math.inf) for text in texts], dtype=np.float64)
 
-def _together(texts: Sequence[str], zone: tzinfo) -> dict[str, tuple[float, ...]]:
-    """What those of some texts mean that are times without a zone, but for such as may mean two instants."""
+
+def _together(texts: Sequence[str], zone: tzinfo) -> dict[str, float]:
+    """The instants of those of some texts that are times without a zone, but for such as may mean two instants."""
     signs = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8).reshape(-1, len(_FIRST))
     as_slurm = np.flatnonzero(((signs >= _FIRST) & (signs <= _LAST)).all(axis=1))
     texts = [texts[place] for place in as_slurm.tolist()]
@@ -93,7 +101,7 @@ def _together(texts: Sequence[str], zone: tzinfo) -> dict[str, tuple[float, ...]
     hours, place = np.unique(seconds // 3600, return_inverse=True)
     east = np.array([_east(hour, zone) for hour in hours.tolist()])[place]
     meant = zip(texts, (seconds - east).astype(float).tolist(), strict=True)
-    return {text: (second,) for text, second in meant if not math.isnan(second)}
+    return {text: second for text, second in meant if not math.isnan(second)}
 
 
 def _east(hour: int, zone: tzinfo) -> float:
@@ -140,6 +148,28 @@ def _usable(seconds: float, text: str) -> float:
     if abs(seconds) > LARGEST_SECONDS:
         raise NoTimeError(f"{text[:40]!r} is no usable time")
     return seconds
+
+
+def spans(
+    times: Sequence[NDArray[np.float64]], elapsed: NDArray[np.float64], whole: NDArray[np.bool_]
+) -> list[Span | None]:
+    """The times of runs, worked out for all at once: of those whose times agree; None where :func:`span` has to look.
+
+    Args:
+        times: submissions, eligible times, starts and ends, as :meth:`Clock.plainly` says them.
+        elapsed: seconds that each ran; NaN for unknown.
+        whole: which were not suspended.
+    """
+    strange = np.isinf(times)
+    submit, _, start, end = np.where(strange, np.nan, times)
+    since = np.where(np.isnan(start), submit, start)
+    over = np.where(np.isnan(end), since, end)
+    off = np.where(np.isnan(start) | np.isnan(end), 0.0, np.abs(over - since - elapsed))
+    plain = ~(strange.any(axis=0) | np.isnan(submit) | np.isnan(elapsed)) & whole
+    agree = plain & (submit <= since) & (since <= over) & (off <= SLACK)
+    known = [[None if at != at else at for at in each.tolist()] for each in times]
+    read = zip(agree.tolist(), submit.tolist(), *known[1:], strict=True)
+    return [Span(asked, free, began, ended, "", 0.0) if one else None for one, asked, free, began, ended in read]
 
 
 def span(times: Sequence[tuple[float, ...]], elapsed: float | None, suspended: float) -> Span:
