@@ -352,6 +352,7 @@ class Want:
         unweighed: whether weights do not count.
         largest_first: whether nodes with most CPUs go first where the smallest do not suffice.
         by_kinds: whether nodes of one weight are looked at kind by kind.
+        by_leaves: whether it takes leaves of the lowest switch that has enough, those with fewest CPUs first.
         counted_per_gpu: with which a job counts for each GPU before it has any, unless its tasks want more.
         cpus_of_gpus: CPUs that a node gives at least where it gives those of its GPUs; 0: as many as are wanted.
         contiguous: whether the nodes must be neighbours.
@@ -431,6 +432,7 @@ class Want:
     unweighed: bool = False
     largest_first: bool = False
     by_kinds: bool = False
+    by_leaves: bool = False
     counted_per_gpu: int = 0
     cpus_of_gpus: int = 0
     contiguous: bool = False

@@ -66,7 +66,14 @@ def _is_plain(want: Want) -> bool:
         want.contiguous or want.spread or want.switches,
         want.first is not None or want.in_use is not None,
     )
-    of_order = want.least_loaded, want.largest_first, want.by_kinds, want.first_fit, want.weights_now_only
+    of_order = (
+        want.least_loaded,
+        want.largest_first,
+        want.by_kinds,
+        want.first_fit,
+        want.weights_now_only,
+        want.by_leaves,
+    )
     of_cores = want.task_cores, want.per_socket < FAR, want.socket_tasks, want.placed, want.dealt < FAR, want.of_rounds
     of_others = want.pool, want.marks, want.unmarked, want.withheld is not None, want.granted is not None
     of_gres = want.gres_total, len(want.gres) > 1, want.gres_per_task, want.cpus_of_gpus

@@ -203,7 +203,8 @@ class Cluster:
             preempt_mode=given.preempt_mode,
             grace_time=given.grace_time,
             over_time_limit=own(given.over_time_limit, self.parameters.over_time_limit),
-            least_loaded=given.lln or self.parameters.least_loaded,
+            # select/linear knows nothing of loads.
+            least_loaded=(given.lln or self.parameters.least_loaded) and not self.nodes_for.whole_nodes,
             default_memory_per_cpu=by_memory.def_mem_per_cpu,
             default_memory_per_node=by_memory.def_mem_per_node,
             default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,

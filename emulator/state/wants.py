@@ -158,16 +158,18 @@ def _with_gres(want: Want, asked: Asked) -> Want:
 
 def _by_selection(want: Want, asked: Asked) -> Want:
     """In which order nodes are taken, as the SelectType and its parameters say."""
-    partition, rules, kinds = asked.partition, asked.rules, _kind_by_kind(asked)
+    partition, rules, apart = asked.partition, asked.rules, _kind_by_kind(asked)
+    kinds = apart and rules.WHOLE_NODES_BY_SIZE and bool(np.any(asked.cluster.machine.kinds))
     counted = bool(asked.options.cpus_per_gpu) and rules.GPUS_COUNT_CPUS
     single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
     first = rules.FIRST_NODE_FOR_ONE and not partition.least_loaded and not asked.whole_nodes
     return replace(
         want,
-        first_fit=asked.whole_nodes and not rules.WHOLE_NODES_BY_SIZE,
+        first_fit=apart and not rules.WHOLE_NODES_BY_SIZE,
         weights_now_only=kinds or (asked.whole_nodes and len(asked.cluster.machine.weights) > 1),
         largest_first=_largest_first(asked),
         by_kinds=kinds,
+        by_leaves=asked.whole_nodes and isinstance(want.tree, Tree),
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and rules.LEAST_LOADED_BY_LOOKS,
         last_first=asked.parameters.pack_serial_at_end and single and not counted,
@@ -203,7 +205,8 @@ def _near_each_other(want: Want, asked: Asked) -> Want:
         contiguous=options.contiguous,
         segment=0 if blocks is None else _segment(options.segment, asked.nodes, blocks, asked.cluster),
         switches=options.switches if blocks is None else 0,
-        spread=_spread(options, asked.one_node, asked.rules),
+        # select/linear does not spread jobs.
+        spread=0 if asked.whole_nodes else _spread(options, asked.one_node, asked.rules),
     )
 
 
@@ -230,19 +233,23 @@ def _threads(asked: Asked) -> int:
 
 
 def _largest_first(asked: Asked) -> bool:
-    """Whether whole nodes are chosen by their sizes."""
-    return asked.whole_nodes and asked.rules.WHOLE_NODES_BY_SIZE and not is_even(asked.cluster.machine)
+    """Whether whole nodes are chosen by their sizes: of several that are looked at together."""
+    together = asked.rules.WHOLE_NODES_BY_SIZE or not _kind_by_kind(asked)
+    return asked.whole_nodes and together and not is_even(asked.cluster.machine)
 
 
 def _kind_by_kind(asked: Asked) -> bool:
-    """Whether whole nodes of one weight are looked at kind by kind: if no jobs share or preempt, without switches."""
-    if not asked.whole_nodes or not asked.rules.WHOLE_NODES_BY_SIZE:
+    """Whether whole nodes of one weight are looked at kind by kind: if no jobs share or preempt, without switches.
+
+    In 22.05 each node is a kind of its own, as each has a line of its own where Slurm reads them.
+    """
+    if not asked.whole_nodes:
         return False
     partition, cluster = asked.partition, asked.cluster
     shares = asked.options.share and partition.oversubscribe in ("FORCE", "YES")
     shares = shares or (partition.oversubscribe == "FORCE" and has_rows(partition))
     preempts = cluster.conf.parameters.text("PreemptType").lower() not in ("", "preempt/none")
-    return not (shares or preempts) and cluster.machine.tree is None and bool(np.any(cluster.machine.kinds))
+    return not (shares or preempts) and cluster.machine.tree is None
 
 
 def _cpus_of_gpus(asked: Asked) -> int:

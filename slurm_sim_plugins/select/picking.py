@@ -77,7 +77,7 @@ class Picker:
         elif want.least_loaded:
             self._by_load(left)
         elif isinstance(want.tree, Tree):
-            self._by_switches(left, want.tree)
+            (self._by_leaves if want.by_leaves else self._by_switches)(left, want.tree)
         else:
             self._by_sets(left)
         enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes
@@ -245,6 +245,13 @@ class Picker:
             self._missing = FAR
             return
         for node in tree.order(left, self._machine.weight, held, self._still):
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _by_leaves(self, left: Ints, tree: Tree) -> None:
+        named = self._required & (left == 0)
+        for node in tree.leaves_for(self._capacity, named, self._nodes, self._want.cpus):
             if self._done() or self._full():
                 return
             self._take(node)

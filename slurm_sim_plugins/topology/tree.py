@@ -139,6 +139,32 @@ class Tree:
             rest.remove(best)
             used.append(best)
 
+    def leaves_for(self, cpus: Ints, named: Mask, least: int, wanted: int) -> Iterator[int]:
+        """Nodes in the order in which select/linear of 22.05 takes them, behind those that a job names.
+
+        It goes by the switch of the lowest level that has enough, of these by that with fewest nodes, and takes the
+        leaves below it by their free CPUs, the fewest first, but before them those of nodes that the job names.
+        (Slurm's sources; asked of slurmctld.)
+
+        Args:
+            cpus: that it could have on each node.
+            named: nodes that it has already, for it names them.
+            least: nodes that it needs.
+            wanted: CPUs that it needs.
+        """
+        counts, sizes = self.nodes @ (cpus > 0).astype(np.int64), self.nodes @ cpus
+        enough = (counts >= least) & (sizes >= wanted) & ~(named & ~self.nodes).any(axis=1)
+        if not enough.any():
+            return
+        places = np.flatnonzero(enough)
+        top = int(places[np.lexsort((counts[places], self.levels[places]))[0]])
+        free = (cpus > 0) & ~named & self.nodes[top]
+        leaves, left = np.flatnonzero(self.levels == 0).tolist(), np.where(free, cpus, 0)
+        of_named = [leaf for leaf in leaves if (self.nodes[leaf] & named).any()]
+        rest = [leaf for leaf in leaves if leaf not in of_named and (self.nodes[leaf] & free).any()]
+        rest.sort(key=lambda leaf: int(left[self.nodes[leaf]].sum()))
+        yield from _taken([*of_named, *rest], self.nodes, free, left)
+
     def _top(self, left: Ints, weights: Ints, held: Mask, need: Missing) -> int:
         """The last of the switches of the highest level that will do; -1 if there is none.
 
