@@ -70,7 +70,8 @@ def refusal(job: Job, cluster: Cluster) -> str:
 
 def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
     """Whether it asks how a job ended which was not submitted yet."""
-    unknown = dependency.kind in ON_ITS_END and dependency.job not in cluster.jobs
+    known = dependency.job in cluster.jobs or dependency.job in cluster.refused
+    unknown = dependency.kind in ON_ITS_END and not known
     return unknown and dependency.job > max(cluster.jobs, default=0)
 
 

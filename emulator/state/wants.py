@@ -441,17 +441,30 @@ def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
     """Ways to satisfy its constraint; before them those with what it would rather have, which take its place."""
-    options, unknown = request.options, cluster.parameters.ignore_constraint_validation
+    options, parameters = request.options, cluster.parameters
     try:
-        found = choices(options.constraint, cluster.machine.features, unknown=unknown)
-        preferred = choices(options.prefer, cluster.machine.features, unknown=True) if options.prefer else []
+        found = choices(options.constraint, cluster.machine.features, unknown=parameters.ignore_constraint_validation)
     except InputError as error:
         raise RejectedError(str(error)) from error
-    found = preferred + found
+    if options.prefer:
+        found = _preferred(options.prefer, cluster) + found
     allowed = _shaped(options, cluster)
     if options.exclude:
         allowed &= ~known_nodes(options.exclude, cluster)
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
+
+
+def _preferred(prefer: str, cluster: Cluster) -> list[Choice]:
+    """Ways to satisfy what a job would rather have.
+
+    Raises:
+        RejectedError: no node has such a feature, and that is asked.
+    """
+    unknown = cluster.parameters.ignore_prefer_validation
+    try:
+        return choices(prefer, cluster.machine.features, unknown=unknown)
+    except InputError as error:
+        raise RejectedError("Invalid preferred feature specification") from error
 
 
 def _fills_sockets(options: BatchOptions, parameters: Parameters) -> bool:

@@ -88,6 +88,22 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
 
+def test_a_job_may_ask_how_one_ended_that_was_refused():
+    refused, waits = (0, 5, "-n1 -c3 -t1"), (1, 5, "-t1 -dafterok:1")
+    controller = simulated(refused, waits)
+    ((first, _),) = controller.rejected
+    assert first.id == 1
+    assert controller.cluster.jobs[2].reason == "DependencyNeverSatisfied"
+
+
+def test_what_a_job_would_rather_have_is_known_unless_that_is_not_asked():
+    nodes = "n[1-2] CPUs=2 Feature=a"
+    ((_, why),) = simulated((0, 5, "-t1 -n9 --prefer=b"), nodes=nodes).rejected
+    assert why == "Invalid preferred feature specification"
+    (job,) = after((0, 5, "-t1 --prefer=b"), nodes=nodes, options=",ignore_prefer_validation")
+    assert job.state == "COMPLETED"
+
+
 def test_no_more_jobs_start_in_a_pass_than_may():
     jobs = [(0.0, 300.0, "-N1 -n1 -t10")] * 4
     assert len({job.runs[0].start for job in after(*jobs, scheduler="builtin")}) == 1
