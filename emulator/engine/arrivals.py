@@ -153,7 +153,11 @@ class Arrivals(Part):
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
         options = requests[0].options
-        if why.endswith(NOT_AVAILABLE) and not (options.held or options.priority):
+        fails = why.endswith(NOT_AVAILABLE)
+        if fails:
+            # Others leave no record.
+            self.cluster.failed_at_once.update(request.id for request in requests)
+        if fails and not (options.held or options.priority):
             self.policies.pass_number_over()
         if why.endswith(NEW_RECORD):
             self._passes.record_changed()

@@ -83,7 +83,7 @@ def _names(dependency: Dependency, job: Job, own: Collection[int | None]) -> boo
 def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     if dependency.kind == "singleton":
         return _singleton(job, cluster)
-    if dependency.job in cluster.refused:
+    if dependency.job in cluster.failed_at_once:
         return Met.NEVER if dependency.kind in ("afterok", "aftercorr") else Met.YES
     others = _jobs_of(dependency, cluster)
     if dependency.kind == "aftercorr":

@@ -96,6 +96,13 @@ def test_a_job_may_ask_how_one_ended_that_was_refused():
     assert controller.cluster.jobs[2].reason == "DependencyNeverSatisfied"
 
 
+@pytest.mark.parametrize("feature", ["-Cx", "--prefer=x"])
+def test_of_one_that_was_refused_for_its_features_nothing_is_left(feature: str) -> None:
+    """Recorded on 22.05."""
+    controller = simulated((0, 5, f"-t1 {feature}"), (1, 5, "-t1"), (2, 5, "-t1 -dafterok:1"))
+    assert [job.state for job in controller.cluster.jobs.values()] == ["COMPLETED", "COMPLETED"]
+
+
 def test_what_a_job_would_rather_have_is_known_unless_that_is_not_asked():
     nodes = "n[1-2] CPUs=2 Feature=a"
     ((_, why),) = simulated((0, 5, "-t1 -n9 --prefer=b"), nodes=nodes).rejected
