@@ -174,7 +174,7 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
 
 def _target(options: BatchOptions, nodes: int, most: int | None, tasks: int, rules: Rules) -> int:
     """How many nodes are taken if there are so many: up to the bound, but no more than tasks need one by one."""
-    welcome = (None if options.use_min_nodes else most) or (tasks if options.spread else nodes)
+    welcome = nodes if options.use_min_nodes else most or (tasks if options.spread else nodes)
     return max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, rules), nodes)))
 
 

@@ -207,6 +207,13 @@ def test_a_spread_job_gets_no_more_nodes_than_it_names_where_these_are_enough(ve
     assert [len(had(f"-N1 -wn2 {tasks} --spread-job -t1", version=version)[0]) for tasks in ("-n1", "-n2")] == [1, 1]
 
 
+@pytest.mark.parametrize("version", ["22.05", "24.11"])
+def test_a_spread_job_with_as_few_nodes_as_will_do_is_not_spread(version: str) -> None:
+    """Recorded from Slurm 22.05."""
+    for words in ("-N1-2 -n2 --spread-job", "-n2 --spread-job"):
+        assert [len(had(f"{words} {more} -t1", version=version)[0]) for more in ("", "--use-min-nodes")] == [2, 1]
+
+
 def test_sbatch_refuses_fewer_gpus_than_nodes_before_slurmctld_any_gpus() -> None:
     conf = f"SelectType=select/linear\nGresTypes=gpu\nNodeName=n[1-2] {NODE}\nPartitionName=p Nodes=ALL Default=YES"
     told = {}
