@@ -92,12 +92,13 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     In 24.11 one of a partition that gives whole nodes is planned on nodes where all jobs share: on idle cores there,
     unless it says --exclusive itself, and where these do not suffice as if no job was there.
 
-    And that tasks have to find room on the nodes of each count of features; in all versions, that a job which has its
-    nodes for itself, as its partition says, would have their GPUs, and shares of them, and how tasks go round sockets.
+    And that tasks have to find room on the nodes of each count of features, and how tasks go round sockets; from 24.11
+    on, that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them.
     """
     want, rules = cluster.want(job, partition), cluster.parameters.rules
     if (
-        partition.oversubscribe == "EXCLUSIVE"
+        rules.PARTITIONS_ARE_TRIED_APART
+        and partition.oversubscribe == "EXCLUSIVE"
         and not job.options.exclusive
         and any(one[0] in SHARED for one in want.gres)
     ):
