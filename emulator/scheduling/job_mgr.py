@@ -176,14 +176,16 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
     """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
-    Nodes without the features that the job wants do not count. Where it states alternatives in brackets, what such
-    nodes lack can be the answer, too. CPUs are also those for memory, where MaxMemPerCPU bounds it. Slurm compares with
-    all that nodes have, also what is kept for the system (recorded), and where memory is not consumable, too.
+    Nodes without the features that the job wants, or would rather have, do not count. Where it states alternatives in
+    brackets, what such nodes lack can be the answer, too. CPUs are also those for memory, where MaxMemPerCPU bounds it.
+    Slurm compares with all that nodes have, also what is kept for the system (recorded), and where memory is not
+    consumable, too.
     """
     options, rules = job.options, cluster.parameters.rules
     demand = demand_of(job.request, partition, cluster.machine, rules, job.wants[partition.name].min_nodes)
     nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
-    ways = choices(options.constraint, cluster.machine.features, unknown=True)
+    asked = "" if cluster.parameters.ignore_prefer_validation else options.prefer
+    ways = choices(asked or options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)
     machine, of_system = cluster.machine, np.array([node.system_memory for node in cluster.conf.nodes])
     few = machine.cpus + machine.kept < max(options.fewest_cpus, demand.cpus_of_memory)

@@ -16,6 +16,9 @@ from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
 from emulator.workload.scenario import Query, Scenario
 
+WARNINGS = ("sbatch: warning: ", "ignoring -s since")
+"""How lines of ``sbatch`` begin that refuse nothing, in lower case: it calls that about --core-spec an error."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -195,4 +198,4 @@ def _words(error: str) -> str:
         .replace("Batch job submission failed: ", "")
         .splitlines()
     )
-    return "; ".join(line.strip() for line in lines if not line.lower().startswith("sbatch: warning: "))
+    return "; ".join(line.strip() for line in lines if not line.lower().startswith(WARNINGS))

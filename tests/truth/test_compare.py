@@ -278,6 +278,13 @@ def test_a_job_of_a_reservation_is_refused_where_scontrol_took_no_reservation(tm
     assert judge(scenario(tmp_path, TIMELINE + action + refused)).agrees
 
 
+def test_what_sbatch_says_of_core_spec_refuses_nothing(tmp_path):
+    said = "sbatch: error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)"
+    words = "sbatch: error: Batch job submission failed: Invalid feature specification"
+    refused = f"rejected:\n- name: R\n  at: 3.0\n  sbatch: [-Cz, --core-spec=1]\n  error: |-\n    {said}\n    {words}\n"
+    assert judge(scenario(tmp_path, TIMELINE + refused)).agrees
+
+
 def known_in(folder: Path, text: str) -> Known:
     path = folder / "known.toml"
     path.write_text(text, encoding="utf-8")

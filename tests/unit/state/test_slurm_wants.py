@@ -249,6 +249,8 @@ def test_what_is_kept_for_the_system_is_not_given_to_jobs(kept):
     assert refusal("-N1 -n7 -t1 --mem=1", node=node) == "Requested node configuration is not available"
     assert refusal("-n1 -t1 --mem=7501", node=node) == "Requested node configuration is not available"
     assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=8001", node=node)
+    larger = "NodeName=m1 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=16000"
+    assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=8001 --prefer=x", lines=larger)
     assert refusal("-N1 --ntasks-per-node=8 -t1", node=node) == "Requested node configuration is not available"
 
 
