@@ -184,7 +184,7 @@ class NodeStates(Part):
         self.passes.moved()
         self.cluster.look_again()
         self.set([node], state, reason)
-        if self.parameters.rules.BACK_IS_NEWS:
+        if self.parameters.rules.BACK_IS_NEWS and reason != ANSWERED:
             self.passes.request_in_turn(0.0)
 
     def change(self, nodes: Iterable[int], state: str, reason: str) -> None:

@@ -50,7 +50,7 @@ def refusal(job: Job, cluster: Cluster) -> str:
     So many of the others are looked at as may be. From 24.11 on also if it asks how a job ended which was not submitted
     yet: one with a number higher than all so far.
     """
-    own = {job.id, job.request.array}
+    own = {job.id if job.request.array is None else job.request.array}  # Tasks get their numbers as they start.
     waits_for, tested = list(job.options.dependencies), set[int]()
     if any(_names(dependency, job, own) for dependency in waits_for):
         return PROBLEM
@@ -75,7 +75,7 @@ def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
     return unknown and dependency.job > max(cluster.jobs, default=0)
 
 
-def _names(dependency: Dependency, job: Job, own: Collection[int | None]) -> bool:
+def _names(dependency: Dependency, job: Job, own: Collection[int]) -> bool:
     """Whether a dependency names a job, whose numbers are given."""
     return dependency.kind != "singleton" and dependency.job in own and dependency.task in (None, job.request.task)
 

@@ -97,8 +97,6 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     wants = {
         partition.name: _known_want(request_class, request, partition, cluster, lifted) for partition in partitions
     }
-    _check_licenses(request, cluster)
-    _check_tasks(request.options, partitions, cluster)
     unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
     unchecked = unchecked or updated
     if unchecked:
@@ -122,6 +120,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     )
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_limits(job, named, cluster)
+    _check_licenses(request, cluster)
+    _check_tasks(request.options, partitions, cluster)
+    _check_excluded(request.options)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
     unchecked = unchecked or _is_not_asked(job, cluster)
@@ -383,8 +384,6 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     stated = request.options
     if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
         raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
-    if not set(request.options.exclude).isdisjoint(request.options.node_list):
-        raise RejectedError("Invalid node name specified")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
     begin, deadline = request.options.begin, request.options.deadline
@@ -504,6 +503,12 @@ def _check_tasks(options: BatchOptions, partitions: list[Partition], cluster: Cl
         return
     if options.tasks_on(1) < min(partition.min_nodes for partition in partitions):
         raise RejectedError("Task count specification invalid")
+
+
+def _check_excluded(options: BatchOptions) -> None:
+    """Refuse a job that names nodes which it excludes."""
+    if not set(options.exclude).isdisjoint(options.node_list):
+        raise RejectedError("Invalid node name specified")
 
 
 def limit_of(request: JobRequest, partition: Partition) -> float:

@@ -84,6 +84,9 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     assert (refused[0].id, refused[1]) == (3, "Circular job dependency")
     ((_, why),) = simulated((0, 5, "-t1 -dafterok:1")).rejected
     assert why == "Job dependency problem"
+    ((_, why),) = simulated((0, 5, "-t1 --array=0-1 -dafter:1")).rejected
+    assert why == "Job dependency problem"
+    assert not simulated((0, 5, "-t1 --array=0-1 -dafter:2")).rejected  # Its tasks have no numbers yet.
     assert not simulated(*jobs, lines="DependencyParameters=max_depend_depth=1").rejected
     assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
@@ -101,6 +104,17 @@ def test_of_one_that_was_refused_for_its_features_nothing_is_left(feature: str) 
     """Recorded on 22.05."""
     controller = simulated((0, 5, f"-t1 {feature}"), (1, 5, "-t1"), (2, 5, "-t1 -dafterok:1"))
     assert [job.state for job in controller.cluster.jobs.values()] == ["COMPLETED", "COMPLETED"]
+
+
+@pytest.mark.parametrize("words", ["-n1", "-n2 -wn1 -xn1", "-n1 -Lnone:1"])
+def test_bounds_of_partitions_are_enforced_before_the_rest_is_looked_at(words):
+    ((_, why),) = simulated((0, 5, words), lines="EnforcePartLimits=ALL", partition="MinNodes=2").rejected
+    assert why == "Node count specification invalid"
+
+
+def test_a_job_that_names_nodes_which_it_excludes_is_refused():
+    ((_, why),) = simulated((0, 5, "-n2 -wn1 -xn1")).rejected
+    assert why == "Invalid node name specified"
 
 
 def test_what_a_job_would_rather_have_is_known_unless_that_is_not_asked():
