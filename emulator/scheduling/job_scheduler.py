@@ -393,10 +393,13 @@ class _Pass:
     def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
         """Whether a job would have more nodes than its FLEX reservation has there, which only backfill may give it.
 
-        Slurm guesses as the job is submitted how many it would have, as if all nodes were free.
+        Slurm guesses as the job is submitted how many it would have, as if all nodes were free. In the order of
+        arrival it asks for that only if the job has several partitions (BUILTIN_BY_NUMBERS).
         """
         own = self._controls.reservations.of(job)
         if own is None or "FLEX" not in own.flags or self._cluster.parameters.rules.FLEX_IS_WAITED_FOR:
+            return False
+        if self._cluster.order.listed is not None and len(job.partitions) == 1:
             return False
         return self._has_more_nodes(job, partition)
 
