@@ -48,8 +48,11 @@ def gres_given(
         if lacks:
             return None
     if want.all_gres:
-        has = _of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted))
-        return {kind: counts[nodes].tolist() for kind, counts in has if counts[nodes].any()}
+        has = dict(_of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted)))
+        # Nodes are chosen before it is asked whether jobs that stand still have some of them (recorded).
+        if any((free.gres[kind][nodes] < counts[nodes]).any() for kind, counts in has.items()):
+            return None
+        return {kind: counts[nodes].tolist() for kind, counts in has.items() if counts[nodes].any()}
     return gres
 
 

@@ -102,6 +102,10 @@ class Picker:
         return want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
 
     def _counts_met(self) -> bool:
+        """Whether there are nodes for each count, and as many as all ask for together, which the job may have."""
+        in_all, most = sum(count for _, count in self._counts), self._want.most_nodes
+        if in_all > (len(self._taken) if most is None else min(len(self._taken), most)):
+            return False
         return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
 
     def _done(self) -> bool:

@@ -117,6 +117,19 @@ def test_a_job_that_names_nodes_which_it_excludes_is_refused():
     assert why == "Invalid node name specified"
 
 
+@pytest.mark.parametrize(("gpus", "starts_soon"), [("", True), ("Gres=gpu:2", False)])
+def test_a_job_that_stands_still_keeps_its_gpus_from_one_that_wants_the_whole_node(
+    gpus: str, starts_soon: bool
+) -> None:
+    """Recorded on 22.05: its cores are free, but the other cannot have all that the node has."""
+    jobs = ((0, 60, "-t5"), (14, 10, "-t2"))
+    orders = ((8, "scontrol suspend 1"), (60, "scontrol resume 1"))
+    conf = {"lines": "GresTypes=gpu", "nodes": f"n1 CPUs=4 {gpus}", "partition": "OverSubscribe=EXCLUSIVE"}
+    first, second = after(*jobs, actions=orders, **conf)
+    assert (second.runs[0].start < 20) is starts_soon
+    assert starts_soon or second.runs[0].start >= first.runs[0].end > 100
+
+
 def test_what_a_job_would_rather_have_is_known_unless_that_is_not_asked():
     nodes = "n[1-2] CPUs=2 Feature=a"
     ((_, why),) = simulated((0, 5, "-t1 -n9 --prefer=b"), nodes=nodes).rejected
