@@ -244,6 +244,7 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
         raise RejectedError(f"Failed to validate job spec, --gpus < -N\n{INVALID_GRES}")  # sbatch itself says so.
     of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
+    of_devices = of_devices or options.gpus_on_sockets
     if of_devices and cluster.nodes_for.whole_nodes:
         raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
     if options.cpus_per_task and options.cpus_per_gpu:

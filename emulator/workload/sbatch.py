@@ -93,6 +93,7 @@ class BatchOptions:
         tmp_disk: mebibytes of temporary storage that each node must have; jobs share it.
         gpus: GPUs in all.
         gpus_per_task: GPUs of each task.
+        gpus_on_sockets: whether those of each node were said by socket.
         gres_per_task: other generic resources of each task.
         tasks_per_gpu: tasks for each GPU.
         enforces_binding: whether it has no cores but those near its devices.
@@ -157,6 +158,7 @@ class BatchOptions:
     tmp_disk: int | None = None
     gpus: tuple[GresCount, ...] = ()
     gpus_per_task: tuple[GresCount, ...] = ()
+    gpus_on_sockets: bool = False
     gres_per_task: tuple[GresCount, ...] = ()
     tasks_per_gpu: int | None = None
     enforces_binding: bool = False
@@ -556,7 +558,7 @@ def _gpus_on_node(asked: Any, text: str) -> Values:
 
 def _gpus_on_socket(asked: Any, text: str) -> Values:
     counts = [f"{one.type}:{one.count * (asked.sockets or 1)}".lstrip(":") for one in _gpus(text)]
-    return _gpus_on_node(asked, ",".join(counts))
+    return {**_gpus_on_node(asked, ",".join(counts)), "gpus_on_sockets": True}
 
 
 def _geometry(asked: Any, text: str) -> Values:
