@@ -24,6 +24,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 FAILED = "failure"
 REPAIRED = "repaired"
 ANSWERED = "answered"
+BEFORE = 1e-6
+"""Seconds; what the controller notes in a round it notes before the pass of that round."""
 RETURNS = 2
 """``ReturnToService`` under which any node that answers is back."""
 
@@ -111,9 +113,16 @@ class NodeStates(Part):
         for node in back:
             at = self.passes.pinged_at(node)
             if node in ends_jobs:
-                at = self.cluster.now + self.timing.job_overhead / 2
+                at = self._told_to_end_jobs_at()
             if at is not None:
                 self.agenda.at(at, "node answers", node)
+
+    def _told_to_end_jobs_at(self) -> float:
+        """When the controller notes that a node which is taken down now has answered that its jobs are to end."""
+        overhead = self.timing.job_overhead
+        if self.parameters.rules.ANSWERS_ARE_NOTED_IN_ROUNDS:
+            return self.timing.round_at(self.cluster.now + overhead) - BEFORE
+        return self.cluster.now + overhead / 2
 
     def _set(self, nodes: list[int], state: str, reason: str, asked: dict[int, tuple[str, str]]) -> None:
         cluster = self.cluster

@@ -116,8 +116,9 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     if want.whole:
         units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
     if want.pool and want.whole:
-        # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
-        most = machine.most_of_pool(want.pool)
+        # A node with more than the jobs of the partition may have together is of no use to one that takes all of it;
+        # what they may have of a socket only bounds with how many CPUs it counts.
+        most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
         least = machine.units + (_kept_units(machine) if want.pool_of_all else 0)
         units = np.where(most < least * machine.threads, 0, units)
     elif want.pool:

@@ -363,7 +363,8 @@ def _given_of_sockets(
     want: Want, machine: Machine, by_socket: Sockets, free: Free, nodes: list[int], asked: list[Asked]
 ) -> dict[Gres, list[int]]:
     """Cores of each socket that a job gets, also as those of its partition, where that bounds them."""
-    given = by_socket.given(cores_left(want, machine, by_socket, free), nodes, asked)
+    left = by_socket.free(free.gres) if want.whole else cores_left(want, machine, by_socket, free)
+    given = by_socket.given(left, nodes, asked)
     if want.pool in machine.pool_sockets:
         given |= dict(zip(by_socket.of_pool(want.pool), given.values(), strict=True))
     return given

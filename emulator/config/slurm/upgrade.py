@@ -326,6 +326,10 @@ def _resumed(conf: SlurmConf) -> str:
     return "when jobs start on nodes that were drained or down, after scontrol update State=RESUME"
 
 
+def _returning(conf: SlurmConf) -> str:
+    return "when jobs start on nodes that were taken down with jobs, if ReturnToService is 2"
+
+
 def _flex(conf: SlurmConf) -> str:
     return "jobs behind those of FLEX reservations, if any are made"
 
@@ -530,6 +534,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,
     "BACK_IS_NEWS": _resumed,
+    "ANSWERS_ARE_NOTED_IN_ROUNDS": _returning,
     "POWER_RATES_BY_LOOK": _power_rates,
     "POWERED_DOWN_BY_WEIGHT": _powered_down,
     "LONG_JOBS_MUST_FIT": _too_long,

@@ -663,6 +663,13 @@ class Rules:
         "not named in the release notes; the controller's log shows the passes",
         *("resume_22", "resume_24", "resume_26"),
     )
+    ANSWERS_ARE_NOTED_IN_ROUNDS: bool = _rule(
+        "24.11",
+        "that a node which is taken down has answered as its jobs were to end is noted in a full second",
+        "it is noted at once",
+        "not named in the release notes; the controller's log shows it",
+        "down_answers_24",
+    )
     POWER_RATES_BY_LOOK: bool = _rule(
         "24.11",
         "of SuspendRate and ResumeRate as much goes at once as is their share of a look's 10 seconds",

@@ -91,6 +91,14 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
 
+def test_no_job_waits_for_a_task_by_a_number_that_no_submission_gave_it():
+    array, waits = (0, 50, "-n1 -t1 --array=0-1"), (1, 5, "-n1 -t1 -dafterany:3")
+    controller = simulated(array, waits)
+    tasks = [job for job in controller.cluster.jobs.values() if job.request.array is not None]
+    assert 3 in [job.id for job in tasks]
+    assert controller.cluster.jobs[2].runs[0].start < 5
+
+
 def test_a_job_may_ask_how_one_ended_that_was_refused():
     refused, waits = (0, 5, "-n1 -c3 -t1"), (1, 5, "-t1 -dafterok:1")
     controller = simulated(refused, waits)
@@ -136,6 +144,14 @@ def test_what_a_job_would_rather_have_is_known_unless_that_is_not_asked():
     assert why == "Invalid preferred feature specification"
     (job,) = after((0, 5, "-t1 --prefer=b"), nodes=nodes, options=",ignore_prefer_validation")
     assert job.state == "COMPLETED"
+
+
+@pytest.mark.parametrize(("bound", "nodes"), [("MaxCPUsPerSocket=2", (0, 1)), ("MaxCPUsPerNode=8", (0,))])
+def test_whole_nodes_count_with_what_a_socket_gives_the_partition(bound, nodes):
+    there = "n[1-2] CPUs=8 Sockets=2 CoresPerSocket=4"
+    (job,) = after((0, 5, "-n6 -t1"), nodes=there, partition=f"OverSubscribe=EXCLUSIVE {bound}")
+    assert job.runs[0].allocation.nodes == nodes
+    assert set(job.runs[0].allocation.units) == {8}
 
 
 def test_no_more_jobs_start_in_a_pass_than_may():
