@@ -352,7 +352,9 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     most = partition.max_nodes
     if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
         return PARTITION_NODES
-    most = want.most_nodes
+    # That a job is to be spread bounds its nodes too late for MinNodes (recorded).
+    spread = job.options.spread and job.options.max_nodes is None
+    most = None if spread else want.most_nodes
     few = partition.min_nodes > 1 and min(most or partition.min_nodes, least_nodes(job)) < partition.min_nodes
     if few and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES

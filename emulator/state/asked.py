@@ -142,6 +142,8 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
     options, rules = request.options, cluster.parameters.rules
     on_gpus = _nodes_by_gpus(options)
     nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
+    if options.spread and most is None and options.tasks:
+        most = min(options.tasks, len(cluster.machine))
     _check_gres(options, cluster)
     enough = most or options.tasks or FAR
     named, some = _named(options, enough, cluster)
@@ -174,7 +176,7 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
 
 def _target(options: BatchOptions, nodes: int, most: int | None, tasks: int, rules: Rules) -> int:
     """How many nodes are taken if there are so many: up to the bound, but no more than tasks need one by one."""
-    welcome = nodes if options.use_min_nodes else most or (tasks if options.spread else nodes)
+    welcome = nodes if options.use_min_nodes else most or nodes
     return max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, rules), nodes)))
 
 

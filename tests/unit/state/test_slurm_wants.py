@@ -214,6 +214,13 @@ def test_a_spread_job_with_as_few_nodes_as_will_do_is_not_spread(version: str) -
         assert [len(had(f"{words} {more} -t1", version=version)[0]) for more in ("", "--use-min-nodes")] == [2, 1]
 
 
+def test_a_spread_job_asks_for_as_many_nodes_as_it_has_tasks():
+    """So a partition of fewer keeps it waiting, whether or not it would fit (recorded on 22.05)."""
+    for words in ("-n2", "-n2 --spread-job"):
+        (job,) = jobs(f"{words} --mem=10 -t1", partition="MaxNodes=1")
+        assert job.reason == ("PartitionNodeLimit" if "spread" in words else "None")
+
+
 def test_sbatch_refuses_fewer_gpus_than_nodes_before_slurmctld_any_gpus() -> None:
     conf = f"SelectType=select/linear\nGresTypes=gpu\nNodeName=n[1-2] {NODE}\nPartitionName=p Nodes=ALL Default=YES"
     told = {}
