@@ -56,6 +56,7 @@ class Compiled:
     def weigh(self, node: int, weight: int) -> None:
         """A node has another weight from now on."""
         self.selector.rows[MACHINE_WEIGHT, node] = weight
+        self.outlooks.weighed()
 
     def select(self, want: Want, code: Code, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain request out of what is free, or None if it does not fit; see :meth:`code`."""

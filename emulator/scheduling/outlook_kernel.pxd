@@ -1,10 +1,11 @@
 # C types of outlook_kernel.py, fields in its order.
 cimport cython
 
-from emulator.scheduling.select_kernel cimport Code, fill, gres_of, room_on
+from emulator.scheduling.select_kernel cimport Code, gres_of, room_on
+from emulator.scheduling.stretches cimport Stretches, divide
 
 cdef double inf
-cdef long long FIRST, MANY, NODE
+cdef long long COLUMN, FIRST, MANY, NODE
 cdef long long FREE_JOBS, FREE_MEMORY, FREE_UNITS
 
 cdef class Runs:
@@ -16,6 +17,8 @@ cdef class Machine:
     cdef const long long[::1] weights
     cdef long long[:, ::1] free
     cdef readonly Runs runs
+    cdef readonly Stretches stretches
+    cdef public long long[:, ::1] parts, bounds
 
 cdef class Outlook:
     cdef readonly Code code
@@ -29,14 +32,18 @@ cdef class Outlook:
     cdef long long left_cpus, left_nodes
 
 @cython.locals(
-    first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
+    machine=Machine, rows=cython.longlong[:, ::1], free=cython.longlong[:, ::1], state=cython.longlong[:, ::1],
+    first=cython.longlong[::1], last=cython.longlong[::1], wide=cython.longlong[::1],
+    usable="const unsigned char[::1]", cpus=cython.longlong, nodes=cython.longlong, node=cython.longlong,
+    there=cython.longlong, behind=cython.longlong)
 cpdef void look(Outlook outlook, Code code) except *
 cpdef void look_later(Machine machine, Runs runs) except *
 cpdef void settle(Outlook outlook) except *
 @cython.locals(
-    rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
-    cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong,
-    touched=cython.longlong)
+    machine=Machine, rows=cython.longlong[:, ::1], parts=cython.longlong[:, ::1], wide=cython.longlong[::1],
+    state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong, cpus=cython.longlong,
+    nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong, many=cython.longlong,
+    node=cython.longlong, entry=cython.longlong, touched=cython.longlong)
 cpdef void look_on(Outlook outlook) except *
 @cython.locals(low=cython.longlong, high=cython.longlong)
 cpdef long long ended(Outlook outlook, double time) noexcept

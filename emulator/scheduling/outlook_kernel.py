@@ -1,7 +1,8 @@
 """What requests find on the nodes as runs end; a :mod:`kernel <slurm_sim_plugins.kernels>`.
 
 Most jobs ask for the same of a node, and differ in how many nodes they want and for how long. What they find on the
-nodes, slots left aside, is worked out once for all of them, and only as far into the future as one of them looks.
+nodes, slots left aside, is worked out once for all of them, and only as far into the future as one of them looks: of
+each wide stretch of nodes alike at its first one (:mod:`emulator.scheduling.stretches`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
-from emulator.scheduling.select_kernel import Code, fill, gres_of, room_on
+from emulator.scheduling.run_rows import COLUMN, FIRST, MANY, NODE, Reals
+from emulator.scheduling.select_kernel import Code, gres_of, room_on
 from emulator.scheduling.select_rows import FREE_JOBS, FREE_MEMORY, FREE_UNITS
+from emulator.scheduling.stretches import Stretches, divide
 from slurm_sim_plugins.nodes import Bytes, Ints
 
 
@@ -26,17 +28,30 @@ class Runs:
 
 @dataclass(eq=False)
 class Machine:
-    """The machine: its rows, all weights, what is free now, and what will be given back."""
+    """The machine.
+
+    Attributes:
+        rows: its rows.
+        weights: all weights.
+        free: what is free now.
+        runs: what will be given back.
+        stretches: nodes that are alike.
+        parts: stretches of the runs, one run after the other: the first node of each, and its entry.
+        bounds: where those of each run begin among them, and how many they are.
+    """
 
     rows: Ints
     weights: Ints
     free: Ints
     runs: Runs
+    stretches: Stretches
+    parts: Ints
+    bounds: Ints
 
 
 @dataclass(eq=False)
 class Outlook:
-    """What requests of a kind find on each node.
+    """What requests of a kind find on each node; it is noted at the first node of each wide stretch.
 
     Attributes:
         code: one of these requests.
@@ -46,8 +61,8 @@ class Outlook:
         state: what is free after the last run that was looked at, in the rows that matter.
         first: CPUs that a job could have on each node before any run ends.
         last: the same after the last run that was looked at.
-        before, after: the same of the node of each entry, before the run ends and after it.
-        touched: a node of each run that may be used; -1 for none.
+        before, after: the same of the nodes of each part of a run, before the run ends and after it.
+        touched: the first node of a stretch of each run that may be used; -1 for none.
         cpus, nodes: CPUs that a job could have on all nodes, and how many nodes have some, after so many runs.
         seen: how many runs were looked at.
         asked: for how long it was asked what slots leave now, in seconds; infinite if it was not.
@@ -75,14 +90,22 @@ class Outlook:
 def look(outlook: Outlook, code: Code) -> None:
     """Look at the nodes as they are now, for requests as ``code``; at none of the runs so far."""
     outlook.code, outlook.runs = code, outlook.machine.runs
-    first, last = outlook.first, outlook.last
-    outlook.state[: code.rows] = outlook.machine.free[: code.rows]
-    fill(code, outlook.usable, outlook.machine.rows, outlook.state, first)
-    cpus = nodes = 0
-    for node in range(len(first)):
-        last[node] = first[node]
-        cpus += first[node]
-        nodes += 1 if first[node] > 0 else 0
+    first, last, usable, state = outlook.first, outlook.last, outlook.usable, outlook.state
+    machine, rows, free = outlook.machine, outlook.machine.rows, outlook.machine.free
+    wide = machine.stretches.wide
+    cpus = nodes = node = 0
+    while node < len(first):
+        there, behind = 0, wide[node]
+        for row in range(code.rows):
+            state[row, node] = free[row, node]
+        if usable[node]:
+            there = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
+            if there and code.gres and gres_of(code, state, node) < code.gres:
+                there = 0
+        first[node] = last[node] = there
+        cpus += there * (behind - node)
+        nodes += behind - node if there > 0 else 0
+        node = behind
     outlook.cpus[0], outlook.nodes[0] = cpus, nodes
     outlook.seen, outlook.asked = 0, inf
 
@@ -90,6 +113,7 @@ def look(outlook: Outlook, code: Code) -> None:
 def look_later(machine: Machine, runs: Runs) -> None:
     """Other runs are there: the nodes are looked at again when that is wanted."""
     machine.runs = runs
+    divide(machine.stretches, machine.free, runs.parts, runs.entries, machine.parts, machine.bounds)
 
 
 def settle(outlook: Outlook) -> None:
@@ -100,12 +124,14 @@ def settle(outlook: Outlook) -> None:
 
 def look_on(outlook: Outlook) -> None:
     """Look at the nodes after one more run."""
-    code, rows, state, last = outlook.code, outlook.machine.rows, outlook.state, outlook.last
+    code, machine, state, last = outlook.code, outlook.machine, outlook.state, outlook.last
+    rows, parts, wide = machine.rows, machine.parts, machine.stretches.wide
     run, entries, usable = outlook.seen, outlook.runs.entries, outlook.usable
     cpus, nodes = outlook.cpus[run], outlook.nodes[run]
-    first, touched = outlook.runs.parts[run, FIRST], -1
-    for entry in range(first, first + outlook.runs.parts[run, MANY]):
-        node = entries[NODE, entry]
+    first, touched = machine.bounds[run, FIRST], -1
+    for part in range(first, first + machine.bounds[run, MANY]):
+        node, entry = parts[NODE, part], parts[COLUMN, part]
+        many = wide[node] - node
         for row in range(code.rows):
             state[row, node] += entries[NODE + 1 + row, entry]
         before, after = last[node], 0
@@ -114,9 +140,9 @@ def look_on(outlook: Outlook) -> None:
             after = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
             if after > 0 and code.gres > 0 and gres_of(code, state, node) < code.gres:
                 after = 0
-        outlook.before[entry], outlook.after[entry], last[node] = before, after, after
-        cpus += after - before
-        nodes += (1 if after > 0 else 0) - (1 if before > 0 else 0)
+        outlook.before[part], outlook.after[part], last[node] = before, after, after
+        cpus += (after - before) * many
+        nodes += (many if after > 0 else 0) - (many if before > 0 else 0)
     outlook.seen, outlook.touched[run] = run + 1, touched
     outlook.cpus[run + 1], outlook.nodes[run + 1] = cpus, nodes
 

@@ -10,6 +10,8 @@ from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_afte
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
+from emulator.scheduling.select_rows import MACHINE_CORES
+from emulator.scheduling.stretches import Stretches, forget, mixes, tell_apart
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -32,6 +34,15 @@ class Known(NamedTuple):
     usable: Mask
 
 
+def stretches_of(nodes: int) -> Stretches:
+    """Room for the stretches of so many nodes."""
+    fixed, heads = np.zeros((2, nodes), dtype=np.uint8)
+    wide, owner, pieces, room = np.empty((4, nodes), dtype=np.int64)
+    stretches = Stretches(fixed, heads, wide, owner, pieces, np.empty((2, nodes), dtype=np.int64), room)
+    forget(stretches)
+    return stretches
+
+
 class Outlooks(Scratch):
     """What requests find on the nodes, as runs are planned to end now.
 
@@ -39,13 +50,20 @@ class Outlooks(Scratch):
         cluster: the cluster state.
         selector: chooses nodes.
         table: its runs.
+
+    Attributes:
+        stretches: nodes that are alike.
+        divided: how often these were found, which slots cut then; see :func:`.windows_kernel.cut_again`.
     """
 
     def __init__(self, cluster: Cluster, selector: Selector, table: RunTable) -> None:
         self._cluster = cluster
         self._table = table
-        none = Runs(table.ends[:0], table.index[:0], table.entries)
-        self._machine = Machine(selector.rows, selector.weights, cluster.free.table, none)
+        self._planned = table.ends[:0], table.index[:0]
+        self._rows, self.stretches, self.divided = selector.rows, stretches_of(len(cluster.machine)), 0
+        of_runs = Runs(*self._planned, table.entries), self.stretches, *np.empty((2, 2, 0), dtype=np.int64)
+        self._machine = Machine(selector.rows, selector.weights, cluster.free.table, *of_runs)
+        self.weighed()
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: dict[tuple[int, str], int] = {}
         self._known: dict[tuple[int, str, bool], Known] = {}
@@ -63,17 +81,34 @@ class Outlooks(Scratch):
         Returns:
             Whether it is to be asked again what all jobs find: else only what those do whose user matters.
         """
-        look_later(self._machine, Runs(*self._table.planned(), self._table.entries))
+        self._planned = self._table.planned()
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
-        wider = room != self._room
-        all_again = parted or wider or up != self._up or (first and len(self._known) > MOST_KNOWN)
+        wider, others_up = room != self._room, up != self._up
+        all_again = parted or wider or others_up or (first and len(self._known) > MOST_KNOWN)
         self._up, self._room = up, room
+        if wider:
+            self._machine.parts = np.empty((2, room[0]), dtype=np.int64)
+            self._machine.bounds = np.empty((room[1], 2), dtype=np.int64)
+        if parted or others_up:
+            # Nodes that were told apart may be used by the same jobs again.
+            forget(self.stretches)
+            self.weighed()
+        self._divide()
         self._spare += map(self._known.pop, list(self._known) if all_again else self._alone)
         self._alone.clear()
         if wider:
             # They have room for fewer runs.
             self._spare.clear()
         return all_again
+
+    def weighed(self) -> None:
+        """Nodes may have other weights."""
+        tell_apart(self.stretches, self._rows, MACHINE_CORES + 1)
+
+    def _divide(self) -> None:
+        """Nodes that are alike are found again, and looked at again."""
+        look_later(self._machine, Runs(*self._planned, self._table.entries))
+        self.divided += 1
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
         """What a plain job finds in a partition."""
@@ -105,6 +140,8 @@ class Outlooks(Scratch):
         known = self._spare.pop() if self._spare else self._new(code)
         usable = self._cluster.usable(job, partition)
         np.logical_and(usable, job.wants[partition.name].choices[0].mask, out=known.usable)
+        if mixes(self.stretches, known.usable.view(np.uint8)):
+            self._divide()
         look(known.outlook, code)
         return known
 

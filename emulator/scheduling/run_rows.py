@@ -10,3 +10,7 @@ FIRST, MANY, ID = range(3)
 """Columns of the index: where its entries begin, how many there are, whose they are."""
 NODE = 0
 """Row of the entries; behind it those of :attr:`slurm_sim_plugins.nodes.Free.table`."""
+COLUMN = 1
+"""Row of the parts of a run, behind the first node of each: the entry of that node."""
+PARENT, CHILD = range(2)
+"""Rows of cuts of stretches: the piece that was cut, and the one that begins there since."""

@@ -30,6 +30,7 @@ cdef class Searches:
     cpdef long long begin(self, Terms terms) except -1
     @cython.locals(search=Search)
     cpdef start_over(self, bint again, bint parted)
+    cpdef begin_again(self)
     cpdef more_may_start(self)
     @cython.locals(sought=tuple, search=Search, parted=bint)
     cpdef Search of(self, Job job, partition, length, plan)

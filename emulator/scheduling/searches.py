@@ -126,6 +126,10 @@ class Searches:
         self._alone.clear()
         self._parted = parted
 
+    def begin_again(self) -> None:
+        """What is known of nodes is noted otherwise: all searches begin again where they are."""
+        self._turn += 1
+
     def more_may_start(self) -> None:
         """Runs end at other times: those may start that could not."""
         self.hopes += 1

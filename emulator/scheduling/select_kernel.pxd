@@ -3,6 +3,7 @@ cimport cython
 from emulator.scheduling cimport tree_kernel as tree
 
 cdef long long FAR, NOT_TAKEN
+cdef const long long[::1] NO_PIECES
 cdef long long BEHIND, FIRST, LARGE, ORDER, SUM, TAKEN
 cdef long long FREE_GRES, FREE_JOBS, FREE_MEMORY, FREE_UNITS
 cdef long long MACHINE_CORES, MACHINE_MEMORY, MACHINE_THREADS, MACHINE_UNITS, MACHINE_WEIGHT
@@ -38,6 +39,10 @@ cdef long long room(
 cpdef long long gres_of(Code code, long long[:, ::1] free, long long node) noexcept
 @cython.locals(cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, least=cython.longlong, there=cython.longlong)
 cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
+@cython.locals(
+    cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, node=cython.longlong, least=cython.longlong,
+    there=cython.longlong, many=cython.longlong)
+cpdef void count_pieces(Code code, Counts counts, const long long[::1] pieces, long long[::1] capacity) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
 @cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong)
 cpdef long long pick(
@@ -46,6 +51,16 @@ cpdef long long pick(
 cdef long long _pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1
+@cython.locals(found=cython.longlong, missing=cython.longlong, many=cython.longlong)
+cpdef long long pick_pieces(
+    Code code, long long[:, ::1] machine, const long long[::1] weights, const long long[::1] pieces,
+    long long[::1] capacity, long long[::1] room, long long[:, ::1] sets, long long[:, ::1] taken) except -1
+@cython.locals(first=cython.longlong)
+cdef void _spread(const long long[::1] pieces, long long[::1] capacity, long long[::1] room) noexcept
+@cython.locals(many=cython.longlong, first=cython.longlong, units=cython.longlong, node=cython.longlong)
+cdef long long _sets_of_pieces(
+    bint any_weight, long long level, const long long[::1] pieces, long long[::1] capacity, long long[:, ::1] machine,
+    long long[:, ::1] sets) noexcept
 cdef long long _by_switches(
     Code code, long long[:, ::1] table, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] taken) except -1
@@ -63,15 +78,23 @@ cdef long long _last_light(long long[:, ::1] machine, long long[::1] capacity) n
 cdef long long _first_node(Code code, long long[:, ::1] machine, long long[::1] capacity) noexcept
 @cython.locals(best=cython.longlong, largest=cython.longlong)
 cdef (long long, long long) _from_sets(
-    Code code, long long[:, ::1] machine, long long[::1] capacity, long long[:, ::1] sets, long long many,
-    long long[:, ::1] taken, long long found, long long missing) except *
+    Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity,
+    long long[:, ::1] sets, long long many, long long[:, ::1] taken, long long found, long long missing) except *
 cdef void _put_in_order(long long[:, ::1] sets, long long many) noexcept
 cdef bint _before(long long[:, ::1] sets, long long one, long long other) noexcept
 cdef long long _tightest(
     Code code, long long[:, ::1] sets, long long largest, long long many, long long found, long long missing) noexcept
 cdef (long long, long long) _from_set(
-    Code code, long long[:, ::1] machine, long long[::1] capacity, long long first, long long behind,
-    long long[:, ::1] taken, long long found, long long missing) except *
+    Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity, long long first,
+    long long behind, long long[:, ::1] taken, long long found, long long missing) except *
+@cython.locals(alone=cython.longlong, units=cython.longlong)
+cdef (long long, long long) _from_pieces(
+    Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity, long long first,
+    long long behind, long long[:, ::1] taken, long long found, long long missing) except *
+@cython.locals(best=cython.longlong)
+cdef long long _least_piece(
+    const long long[::1] pieces, long long[::1] capacity, long long first, long long behind,
+    long long missing) noexcept
 cdef bint _done(Code code, long long found, long long missing) noexcept
 cdef long long _share(
     Code code, long long[:, ::1] machine, long long node, long long cpus, long long found,

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from emulator.scheduling import tree_kernel as tree
 from emulator.scheduling.select_rows import (
     BEHIND,
@@ -77,6 +79,8 @@ class Code:
 
 NOT_TAKEN = -1
 """Instead of the CPUs of a node."""
+NO_PIECES: Ints = np.empty(0, dtype=np.int64)
+"""Where each node is looked at."""
 
 
 @dataclass
@@ -205,6 +209,20 @@ def count(code: Code, counts: Counts, capacity: Ints) -> None:
     counts.cpus, counts.nodes, counts.big = cpus, nodes, big
 
 
+def count_pieces(code: Code, counts: Counts, pieces: Ints, capacity: Ints) -> None:
+    """As :func:`count`, where the nodes of a piece are alike: see :mod:`emulator.scheduling.stretches`."""
+    cpus = nodes = big = node = 0
+    least = code.big
+    while node < len(capacity):
+        there, many = capacity[node], pieces[node] - node
+        if there:
+            cpus += there * many
+            nodes += many
+            big += many if there >= least else 0
+        node = pieces[node]
+    counts.cpus, counts.nodes, counts.big = cpus, nodes, big
+
+
 def enough(code: Code, counts: Counts) -> bool:
     """Whether the nodes could do at all."""
     return counts.cpus >= code.cpus and counts.nodes >= code.min_nodes and counts.big >= code.many_big
@@ -244,6 +262,65 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     return found
 
 
+def pick_pieces(
+    code: Code, machine: Ints, weights: Ints, pieces: Ints, capacity: Ints, room: Ints, sets: Ints, taken: Ints
+) -> int:
+    """As :func:`pick`, where the nodes of a piece are alike: what is known of them is noted at the first one.
+
+    What goes by single nodes, or has to leave some out, looks at each of them.
+
+    Args:
+        code: the request.
+        machine: the machine as rows.
+        weights: all weights, ascending.
+        pieces: where each ends; see :mod:`emulator.scheduling.stretches`.
+        capacity: CPUs that it could have on each node of a piece.
+        room: for a number of each node.
+        sets: room for sets of neighbours.
+        taken: room for the answer.
+    """
+    missing, found = code.cpus, 0
+    if not (code.first_node or (code.last_first and missing <= 1) or len(machine) == ROWS):
+        for rank in range(len(weights)):
+            if _done(code, found, missing) or found >= code.most_nodes:
+                break
+            many = _sets_of_pieces(len(weights) == 1, weights[rank], pieces, capacity, machine, sets)
+            found, missing = _from_sets(code, machine, pieces, capacity, sets, many, taken, found, missing)
+        if _done(code, found, missing):
+            return found
+        if code.most_nodes == FAR:
+            return 0
+    _spread(pieces, capacity, room)
+    return pick(code, machine, weights, room, sets, taken)
+
+
+def _spread(pieces: Ints, capacity: Ints, room: Ints) -> None:
+    """Note at each node what is known of its piece."""
+    first = 0
+    while first < len(capacity):
+        for node in range(first, pieces[first]):
+            room[node] = capacity[first]
+        first = pieces[first]
+
+
+def _sets_of_pieces(any_weight: bool, level: int, pieces: Ints, capacity: Ints, machine: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours, of one weight or of any; how many they are."""
+    many, first, units, node = 0, -1, 0, 0
+    while node < len(capacity):
+        if capacity[node] > 0 and (any_weight or machine[MACHINE_WEIGHT, node] == level):
+            if first < 0:
+                first, units = node, 0
+            units += capacity[node] * (pieces[node] - node)
+        elif first >= 0:
+            sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+            many, first = many + 1, -1
+        node = pieces[node]
+    if first >= 0:
+        sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+        many += 1
+    return many
+
+
 def _last_light(machine: Ints, capacity: Ints) -> int:
     """The last node of the lowest weight of those with room; -1 for none."""
     last = -1
@@ -272,7 +349,7 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
         if _done(code, found, missing) or found >= code.most_nodes:
             break
         many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(weights[rank], capacity, machine, sets)
-        found, missing = _from_sets(code, machine, capacity, sets, many, taken, found, missing)
+        found, missing = _from_sets(code, machine, NO_PIECES, capacity, sets, many, taken, found, missing)
     return found if _done(code, found, missing) else 0
 
 
@@ -344,16 +421,24 @@ def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
 
 
 def _from_sets(
-    code: Code, machine: Ints, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
+    code: Code,
+    machine: Ints,
+    pieces: Ints,
+    capacity: Ints,
+    sets: Ints,
+    many: int,
+    taken: Ints,
+    found: int,
+    missing: int,
 ) -> tuple[int, int]:
-    """Take sets one after the other until it is enough.
+    """Take sets one after the other until it is enough; ``pieces`` are empty where each node has its own capacity.
 
     The first that is sought is mostly enough; only if it is not, the sets are put in order.
     """
     best = _best(code, sets, many, found, missing)
     if many:
         found, missing = _from_set(
-            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+            code, machine, pieces, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
         )
         sets[SUM, best] = TAKEN
     if many < 2 or _done(code, found, missing) or found >= code.most_nodes:
@@ -366,7 +451,7 @@ def _from_sets(
             continue
         best = _tightest(code, sets, largest, many, found, missing)
         found, missing = _from_set(
-            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+            code, machine, pieces, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
         )
         sets[SUM, best] = TAKEN
     return found, missing
@@ -411,8 +496,18 @@ def _tightest(code: Code, sets: Ints, largest: int, many: int, found: int, missi
 
 
 def _from_set(
-    code: Code, machine: Ints, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
+    code: Code,
+    machine: Ints,
+    pieces: Ints,
+    capacity: Ints,
+    first: int,
+    behind: int,
+    taken: Ints,
+    found: int,
+    missing: int,
 ) -> tuple[int, int]:
+    if len(pieces):
+        return _from_pieces(code, machine, pieces, capacity, first, behind, taken, found, missing)
     if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
         alone = _least_sufficient(capacity, first, behind, missing)
         if alone >= 0:
@@ -427,6 +522,46 @@ def _from_set(
         found += 1
         missing -= units
     return found, missing
+
+
+def _from_pieces(
+    code: Code,
+    machine: Ints,
+    pieces: Ints,
+    capacity: Ints,
+    first: int,
+    behind: int,
+    taken: Ints,
+    found: int,
+    missing: int,
+) -> tuple[int, int]:
+    """As :func:`_from_set`, where the nodes of a piece are alike."""
+    if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
+        alone = _least_piece(pieces, capacity, first, behind, missing)
+        if alone >= 0:
+            first, behind = alone, alone + 1
+    while first < behind and not _done(code, found, missing) and found < code.most_nodes:
+        for node in range(first, min(pieces[first], behind)):
+            if _done(code, found, missing) or found >= code.most_nodes:
+                break
+            if found == code.most_nodes - 1 and min(capacity[first], code.per_node) < missing:
+                break  # None of these gives all that is missing.
+            units = _share(code, machine, first, capacity[first], found, missing)
+            taken[0, found], taken[1, found] = node, units
+            found += 1
+            missing -= units
+        first = pieces[first]
+    return found, missing
+
+
+def _least_piece(pieces: Ints, capacity: Ints, first: int, behind: int, missing: int) -> int:
+    """As :func:`_least_sufficient`, where the nodes of a piece are alike."""
+    best = -1
+    while first < behind:
+        if capacity[first] >= missing and (best < 0 or capacity[first] < capacity[best]):
+            best = first
+        first = pieces[first]
+    return best
 
 
 def _done(code: Code, found: int, missing: int) -> bool:

@@ -18,10 +18,34 @@ from emulator.scheduling.alike import alike_until
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
+from emulator.scheduling.outlooks import stretches_of
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, EDGE, END, MARKS, NEVER, RESERVED, USED
+from emulator.scheduling.stretches import Stretches
+from emulator.scheduling.window_rows import (
+    BEGIN,
+    COUNT,
+    DELAY,
+    EDGE,
+    END,
+    MARKS,
+    NEVER,
+    PARTS,
+    RESERVED,
+    SIZES,
+    USED,
+)
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
-from emulator.scheduling.windows_kernel import Columns, Request, Terms, Work, add_slot, any_kept, any_of, keep
+from emulator.scheduling.windows_kernel import (
+    Columns,
+    Request,
+    Terms,
+    Work,
+    add_slot,
+    any_kept,
+    any_of,
+    cut_again,
+    keep,
+)
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -46,13 +70,15 @@ class CompiledSlots(Slots):
         reservations: those that keep nodes from jobs that do not ask for them.
         begins: from when on each of these does.
         tries: when nodes are looked for because of them.
+        stretches: nodes that are alike, which the slots cut; None for others.
 
     Attributes:
-        sizes: how many slots, nodes and marks, whether one delays a job, and how many are reservations.
+        sizes: how many slots, nodes and marks, whether one delays a job, how many are reservations, how many ranges.
         times: when each begins and ends.
         order: slots by their beginnings, and by their ends.
         parts: where the nodes of each begin among ``members``, how many they are, and which is left at its end.
         members: nodes of the slots, one slot after the other.
+        ranges: neighbours among these: the first, and the one behind the last.
         marks: bounds of slots, ascending.
         turns: what changes at each of these, see :mod:`emulator.scheduling.window_rows`.
         names: a random number for each node.
@@ -68,22 +94,24 @@ class CompiledSlots(Slots):
         reservations: Sequence[Reservation] = (),
         begins: Sequence[float] = (),
         tries: Collection[float] = (),
+        stretches: Stretches | None = None,
     ) -> None:
         self._nodes = nodes
         self._reservations = len(reservations)
-        self.sizes: Ints = np.zeros(5, dtype=np.int64)
+        self.sizes: Ints = np.zeros(SIZES, dtype=np.int64)
         self.sizes[RESERVED] = len(reservations)
         self.times: Reals = np.empty((2, 512))
         self.order: Ints = np.empty((2, 512), dtype=np.int64)
-        self.parts: Ints = np.empty((4, 512), dtype=np.int64)
+        self.parts: Ints = np.empty((PARTS, 512), dtype=np.int64)
         self.members: Ints = np.empty(max(8192, 8 * nodes), dtype=np.int64)
+        self.ranges: Ints = np.empty((2, len(self.members)), dtype=np.int64)
         self.marks: Reals = np.empty(1024)
         self.turns: Ints = np.zeros((2, 1024), dtype=np.int64)
         self.names = _names(nodes)
         self.others: Reals = np.array(sorted(tries), dtype=float)
         self.until: Reals = np.full(nodes, np.inf)
         self.over: Reals = np.full(nodes, -np.inf)
-        self._gather()
+        self._gather(stretches or stretches_of(nodes))
         for one, begin in zip(reservations, begins, strict=True):
             members = np.flatnonzero(one.nodes)
             self.grow(len(members))
@@ -99,9 +127,9 @@ class CompiledSlots(Slots):
     def delay(self, delay: bool) -> None:
         self.sizes[DELAY] = delay
 
-    def _gather(self) -> None:
-        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks)
-        self.columns = Columns(*rows, self.turns, self.names, self.others, self.until, self.over)
+    def _gather(self, stretches: Stretches) -> None:
+        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.ranges, self.marks)
+        self.columns = Columns(*rows, self.turns, self.names, self.others, self.until, self.over, stretches)
 
     @property
     def bounds(self) -> set[float]:
@@ -152,7 +180,8 @@ class CompiledSlots(Slots):
             self.turns = np.concatenate([self.turns, self.turns], axis=1)
         while self.sizes[USED] + nodes > len(self.members):
             self.members = np.concatenate([self.members, self.members])
-        self._gather()
+            self.ranges = np.concatenate([self.ranges, self.ranges], axis=1)
+        self._gather(self.columns.stretches)
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
@@ -238,7 +267,9 @@ class CompiledWindows(Windows):
         self._moving = any("REPLACE" in one.flags or one.cores is not None for one in standing)
         tries = self._controls.reservations.tries(self._habits.resolution)
         begins = [self._controls.reservations.begin_of(one) for one in standing]
-        return CompiledSlots(len(self._cluster.machine), standing, begins, tries)
+        assert isinstance(self._cluster.compiled, Compiled)
+        stretches = self._cluster.compiled.outlooks.stretches
+        return CompiledSlots(len(self._cluster.machine), standing, begins, tries, stretches)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
@@ -283,7 +314,11 @@ class CompiledWindows(Windows):
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
+        divided = self._outlooks.divided
         outlook, there = self._outlooks.of(job, partition, code), self._there(job, partition).view(np.uint8)
+        if self._outlooks.divided != divided:
+            self._searches.begin_again()
+            cut_again(self.slots.columns)
         return Request(code, outlook, length, self._terms, self.near(partition), there)
 
     def near(self, partition: Partition) -> Ints:
@@ -322,6 +357,7 @@ class CompiledWindows(Windows):
         if self._stale:
             parted = self._cluster.users_part
             searches.start_over(self._outlooks.begin(self._first_look, parted), parted)
+            cut_again(self.slots.columns)
             self._stale = self._first_look = False
 
     def is_news_known(self) -> bool:

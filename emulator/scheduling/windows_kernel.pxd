@@ -3,11 +3,13 @@ cimport cython
 cimport libc.math as np
 
 from emulator.scheduling.outlook_kernel cimport Machine, Outlook, ended, look_on, settle, soonest
-from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
+from emulator.scheduling.select_kernel cimport Code, Counts, count, count_pieces, enough, pick, pick_pieces
+from emulator.scheduling.stretches cimport Stretches, cut
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
 cdef long long BEGIN, CHANGE, COUNT, DELAY, EDGE, END, FOUND, FULL, GROW, KEPT, LEFT, MARKS, NEVER, NO_NODE, RESERVED
+cdef long long CHILD, PARENT, RANGE, RANGED, RANGES
 cdef long long SEEN, STARTS, UNKNOWN, USED
 
 cdef class Columns:
@@ -15,10 +17,12 @@ cdef class Columns:
     cdef double[:, ::1] times
     cdef long long[:, ::1] order, parts
     cdef long long[::1] members
+    cdef long long[:, ::1] ranges
     cdef double[::1] marks
     cdef long long[:, ::1] turns
     cdef const long long[::1] names
     cdef double[::1] others, until, over
+    cdef readonly Stretches stretches
 
 cdef class Terms:
     cdef readonly double now, horizon
@@ -45,13 +49,18 @@ cdef class Work:
     cdef readonly long long runs
     cdef long long gone, failed, entered, left, known
     cdef public long long fitted
+    cdef long long cuts
 
-@cython.locals(first=cython.longlong[::1], until=cython.double[::1])
+@cython.locals(
+    first=cython.longlong[::1], until=cython.double[::1], stretches=Stretches, wide=cython.longlong[::1],
+    pieces=cython.longlong[::1], node=cython.longlong, room=cython.longlong, piece=cython.longlong,
+    behind=cython.longlong)
 cpdef long long may_start(
     Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? -2
+@cython.locals(machine=Machine, pieces=cython.longlong[::1], room=cython.longlong[::1])
 cdef long long _picked(
     Request request, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except -1
-@cython.locals(first=cython.longlong[::1])
+@cython.locals(first=cython.longlong[::1], machine=Machine)
 cpdef bint fits_alone(
     Request request, long long found, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken,
     long long[::1] witness) except? True
@@ -62,6 +71,11 @@ cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts,
 cpdef bint any_of(const long long[::1] counts) noexcept
 cpdef void add_slot(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 cpdef void keep(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
+@cython.locals(
+    first=cython.longlong, last=cython.longlong, ranges=cython.longlong[:, ::1], node=cython.longlong)
+cdef long long _put_ranges(Columns slots, const long long[::1] nodes, long long many) noexcept
+cdef void _cut(Columns slots, long long first, long long behind) noexcept
+cpdef void cut_again(Columns slots) noexcept
 @cython.locals(behind=cython.longlong)
 cdef void _put_in_order(Columns slots, long long row, long long slot) noexcept
 @cython.locals(
@@ -78,6 +92,18 @@ cpdef (long long, long long, long long) place(
 cdef double _whole(Request request, double end) noexcept
 @cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
+@cython.locals(
+    kept=cython.longlong[::1], room=cython.longlong[::1], first=cython.longlong[::1], stretches=Stretches,
+    wide=cython.longlong[::1], pieces=cython.longlong[::1], node=cython.longlong, piece=cython.longlong,
+    behind=cython.longlong)
+cdef void _lay_out(Outlook outlook, Work work) noexcept
+@cython.locals(
+    room=cython.longlong[::1], capacity=cython.longlong[::1], pieces=cython.longlong[::1], piece=cython.longlong)
+cdef void _fill(Outlook outlook, Work work) noexcept
+@cython.locals(
+    kept=cython.longlong[::1], room=cython.longlong[::1], capacity=cython.longlong[::1], stretches=Stretches,
+    parent=cython.longlong, child=cython.longlong)
+cdef void _cut_as_slots(Outlook outlook, Work work) noexcept
 @cython.locals(run=cython.longlong, later=double)
 cdef double _hopeful(Request request, Columns slots, double begin, Work work) except? -1
 cdef void _catch_up(Request request, Columns slots, Work work) except *
@@ -115,14 +141,17 @@ cdef long long _seek(Request request, Columns slots, Work work) except -1
 cdef void _move(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(gone=cython.longlong, ends="const double[::1]")
 cdef long long _gone(Request request, double begin) noexcept
-@cython.locals(there=cython.longlong)
+@cython.locals(
+    first=cython.longlong, flips=cython.longlong, pieces=cython.longlong[::1], piece=cython.longlong,
+    behind=cython.longlong, following=cython.longlong, there=cython.longlong)
 cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work) noexcept
 cdef void _give(Request request, long long upto, Work work, bint live) except *
 @cython.locals(
-    parts="const long long[:, ::1]", entries="const long long[:, ::1]", kept=cython.longlong[::1],
-    room=cython.longlong[::1], first=cython.longlong, node=cython.longlong, there=cython.longlong)
+    machine=Machine, parts=cython.longlong[:, ::1], wide=cython.longlong[::1], pieces=cython.longlong[::1],
+    kept=cython.longlong[::1], room=cython.longlong[::1], first=cython.longlong, piece=cython.longlong,
+    behind=cython.longlong, following=cython.longlong, there=cython.longlong)
 cdef void _put(Request request, long long run, long long[::1] rooms, Work work, bint live) noexcept
-cdef void _recount(Code code, Counts counts, long long cpus, long long there) noexcept
+cdef void _recount(Code code, Counts counts, long long cpus, long long there, long long many) noexcept
 @cython.locals(
     by_tries=bint, ends="const double[::1]", run=cython.longlong, until=double, many=cython.longlong, first=double,
     found=cython.longlong, last=cython.longlong, time=double)
@@ -131,7 +160,8 @@ cdef long long _within(Request request, Work work, double later) except -1
 cdef (long long, long long, double) _window(
     Request request, Work work, long long run, double first, double later) except *
 @cython.locals(
-    parts="const long long[:, ::1]", entries="const long long[:, ::1]", first=cython.longlong, node=cython.longlong,
+    machine=Machine, parts=cython.longlong[:, ::1], wide=cython.longlong[::1], pieces=cython.longlong[::1],
+    first=cython.longlong, node=cython.longlong, piece=cython.longlong, behind=cython.longlong,
     usable="const unsigned char[::1]")
 cdef bint _counts(Request request, Work work, long long run) noexcept
 @cython.locals(aligned=double, window=double)
@@ -142,8 +172,8 @@ cdef bint _delays_matter(Request request, Columns slots) noexcept
     ends="const double[::1]", runs=cython.longlong, upto=cython.longlong, following=cython.longlong, fits=bint)
 cdef bint _fits_before(Request request, Work work) except? True
 @cython.locals(
-    parts="const long long[:, ::1]", entries="const long long[:, ::1]", ends="const double[::1]",
-    marked=cython.longlong[::1], index=cython.longlong, run=cython.longlong, latest=double)
+    machine=Machine, parts=cython.longlong[:, ::1], owner=cython.longlong[::1], ends="const double[::1]",
+    marked=cython.longlong[::1], first=cython.longlong, index=cython.longlong, run=cython.longlong, latest=double)
 cdef double _own_end(Request request, Work work, long long found) noexcept
 cdef void _mark_taken(Work work, long long found, long long mark) noexcept
 @cython.locals(first=double)

@@ -12,8 +12,9 @@ import numpy as np
 
 from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, settle, soonest
-from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
-from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
+from emulator.scheduling.run_rows import CHILD, FIRST, MANY, NODE, PARENT, Reals
+from emulator.scheduling.select_kernel import Code, Counts, count, count_pieces, enough, pick, pick_pieces
+from emulator.scheduling.stretches import Stretches, cut
 from emulator.scheduling.window_rows import (
     BEGIN,
     CHANGE,
@@ -29,6 +30,9 @@ from emulator.scheduling.window_rows import (
     MARKS,
     NEVER,
     NO_NODE,
+    RANGE,
+    RANGED,
+    RANGES,
     RESERVED,
     SEEN,
     STARTS,
@@ -47,12 +51,14 @@ class Columns:
     order: Ints
     parts: Ints
     members: Ints
+    ranges: Ints
     marks: Reals
     turns: Ints
     names: Ints
     others: Reals
     until: Reals
     over: Reals
+    stretches: Stretches
 
 
 @dataclass(eq=False)
@@ -108,7 +114,7 @@ class Request:
 
 @dataclass(eq=False)
 class Work:
-    """Room to work in, and how far a search has come.
+    """Room to work in, and how far a search has come; of each piece it is noted at its first node.
 
     Attributes:
         kept: how many slots keep each node.
@@ -128,6 +134,7 @@ class Work:
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
         fitted: whether it came to nodes that a slot keeps then, or too late.
+        cuts: so many cuts of pieces are known to the search.
     """
 
     kept: Ints
@@ -148,6 +155,7 @@ class Work:
     left: int = 0
     known: int = 0
     fitted: int = 0
+    cuts: int = 0
 
 
 def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> int:
@@ -161,10 +169,15 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
         return 0
     if request.length >= outlook.asked and (outlook.left_cpus < code.cpus or outlook.left_nodes < code.min_nodes):
         return 0
-    counts, first, until = Counts(), outlook.first, slots.until
-    for node in range(len(capacity)):
-        capacity[node] = first[node] if until[node] >= end else 0
-    count(code, counts, capacity)
+    counts, first, until, node, stretches = Counts(), outlook.first, slots.until, 0, outlook.machine.stretches
+    wide, pieces = stretches.wide, stretches.pieces
+    while node < len(capacity):
+        room, piece, behind = first[node], node, wide[node]
+        while piece < behind:
+            capacity[piece] = room if until[piece] >= end else 0
+            piece = pieces[piece]
+        node = behind
+    count_pieces(code, counts, pieces, capacity)
     outlook.asked, outlook.left_cpus, outlook.left_nodes = request.length, counts.cpus, counts.nodes
     if not enough(code, counts):
         return 0
@@ -173,19 +186,22 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
 
 def _picked(request: Request, capacity: Ints, sets: Ints, taken: Ints) -> int:
     machine = request.outlook.machine
-    return pick(request.code, machine.rows, machine.weights, capacity, sets, taken)
+    pieces, room = machine.stretches.pieces, machine.stretches.room
+    return pick_pieces(request.code, machine.rows, machine.weights, pieces, capacity, room, sets, taken)
 
 
 def fits_alone(request: Request, found: int, capacity: Ints, sets: Ints, taken: Ints, witness: Ints) -> bool:
     """Whether a job that fits on so many nodes fits on them if there are no others: then it fits beside any others."""
-    first, counts = request.outlook.first, Counts()
+    first, counts, machine = request.outlook.first, Counts(), request.outlook.machine
     for node in range(len(capacity)):
         capacity[node] = 0
     for index in range(found):
         witness[index] = taken[0, index]
-        capacity[witness[index]] = first[witness[index]]
+        capacity[witness[index]] = first[machine.stretches.owner[witness[index]]]
     count(request.code, counts, capacity)
-    return enough(request.code, counts) and _picked(request, capacity, sets, taken) > 0
+    if not enough(request.code, counts):
+        return False
+    return pick(request.code, machine.rows, machine.weights, capacity, sets, taken) > 0
 
 
 def are_left(request: Request, slots: Columns, nodes: Ints, many: int) -> bool:
@@ -240,6 +256,7 @@ def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> No
     slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
     slots.parts[FIRST, slot], slots.parts[MANY, slot] = used, many
     slots.parts[LEFT, slot] = UNKNOWN
+    slots.parts[RANGE, slot], slots.parts[RANGES, slot] = slots.sizes[RANGED], _put_ranges(slots, nodes, many)
     for index in range(many):
         slots.members[used + index] = nodes[index]
         slots.until[nodes[index]] = min(slots.until[nodes[index]], begin)
@@ -249,6 +266,33 @@ def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> No
     for row in range(2):
         _put_in_order(slots, row, slot)
     slots.sizes[COUNT] += 1
+
+
+def _put_ranges(slots: Columns, nodes: Ints, many: int) -> int:
+    """Note the ranges of neighbours that so many nodes make, and cut the pieces there; how many they are."""
+    first, last, ranges = slots.sizes[RANGED], slots.sizes[RANGED] - 1, slots.ranges
+    for index in range(many):
+        node = nodes[index]
+        if last >= first and node == ranges[1, last]:
+            ranges[1, last] += 1
+        else:
+            last += 1
+            ranges[0, last], ranges[1, last] = node, node + 1
+    slots.sizes[RANGED] = last + 1
+    _cut(slots, first, last + 1)
+    return int(last + 1 - first)
+
+
+def _cut(slots: Columns, first: int, behind: int) -> None:
+    """Cut the pieces where ranges begin and end."""
+    for index in range(first, behind):
+        cut(slots.stretches, slots.ranges[0, index])
+        cut(slots.stretches, slots.ranges[1, index])
+
+
+def cut_again(slots: Columns) -> None:
+    """Cut the pieces of nodes that were divided since."""
+    _cut(slots, 0, slots.sizes[RANGED])
 
 
 def _put_in_order(slots: Columns, row: int, slot: int) -> None:
@@ -364,23 +408,52 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     if begin == inf:
         return
     outlook = request.outlook
-    work.room[:] = outlook.first
     work.runs = work.gone = 0
     work.failed = -1
+    _lay_out(outlook, work)
     if begin > request.terms.now:
         work.gone = _gone(request, begin)
         _give(request, work.gone, work, False)
-    work.capacity[:] = work.room
+    _fill(outlook, work)
     if request.code.big > 1:
-        count(request.code, work.counts, work.capacity)
+        count_pieces(request.code, work.counts, outlook.machine.stretches.pieces, work.capacity)
     else:
         work.counts.cpus, work.counts.nodes = outlook.cpus[work.runs], outlook.nodes[work.runs]
         work.counts.big = work.counts.nodes
-    work.kept[:] = 0
     work.entered = work.left = 0
     work.known = slots.sizes[COUNT]
     for slot in range(work.known):
         _notice(request, slots, slot, work)
+
+
+def _lay_out(outlook: Outlook, work: Work) -> None:
+    """Note at each piece what there is before any run ends, and that no slot keeps it."""
+    kept, room, first, stretches, node = work.kept, work.room, outlook.first, outlook.machine.stretches, 0
+    wide, pieces = stretches.wide, stretches.pieces
+    work.cuts = stretches.many
+    while node < len(room):
+        piece, behind = node, wide[node]
+        while piece < behind:
+            room[piece], kept[piece] = first[node], 0
+            piece = pieces[piece]
+        node = behind
+
+
+def _fill(outlook: Outlook, work: Work) -> None:
+    """The job could have all that there is on each piece."""
+    room, capacity, pieces, piece = work.room, work.capacity, outlook.machine.stretches.pieces, 0
+    while piece < len(room):
+        capacity[piece] = room[piece]
+        piece = pieces[piece]
+
+
+def _cut_as_slots(outlook: Outlook, work: Work) -> None:
+    """Take notice of pieces that were cut since: of both parts the same is known."""
+    kept, room, capacity, stretches = work.kept, work.room, work.capacity, outlook.machine.stretches
+    for index in range(work.cuts, stretches.many):
+        parent, child = stretches.cuts[PARENT, index], stretches.cuts[CHILD, index]
+        kept[child], room[child], capacity[child] = kept[parent], room[parent], capacity[parent]
+    work.cuts = stretches.many
 
 
 def _hopeful(request: Request, slots: Columns, begin: float, work: Work) -> float:
@@ -405,6 +478,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     if (work.time > work.tried or work.failed >= 0) and not request.code.steady:
         _set_up(request, slots, work, work.tried)
         return
+    _cut_as_slots(request.outlook, work)
     for slot in range(work.known, slots.sizes[COUNT]):
         _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
@@ -620,14 +694,17 @@ def _gone(request: Request, begin: float) -> int:
 
 def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work) -> None:
     """A slot begins to keep its nodes from the run, or has ended."""
-    first, flips = slots.parts[FIRST, slot], 1 if sign > 0 else 0
-    for index in range(first, first + slots.parts[MANY, slot]):
-        node = slots.members[index]
-        work.kept[node] += sign
-        if work.kept[node] == flips:
-            there = 0 if flips else work.room[node]
-            _recount(request.code, work.counts, work.capacity[node], there)
-            work.capacity[node] = there
+    first, flips, pieces = slots.parts[RANGE, slot], 1 if sign > 0 else 0, slots.stretches.pieces
+    for index in range(first, first + slots.parts[RANGES, slot]):
+        piece, behind = slots.ranges[0, index], slots.ranges[1, index]
+        while piece < behind:
+            following = pieces[piece]
+            work.kept[piece] += sign
+            if work.kept[piece] == flips:
+                there = 0 if flips else work.room[piece]
+                _recount(request.code, work.counts, work.capacity[piece], there, following - piece)
+                work.capacity[piece] = there
+            piece = following
 
 
 def _give(request: Request, upto: int, work: Work, live: bool) -> None:
@@ -643,21 +720,26 @@ def _give(request: Request, upto: int, work: Work, live: bool) -> None:
 
 def _put(request: Request, run: int, rooms: Ints, work: Work, live: bool) -> None:
     """There is other room on the nodes of a run."""
-    parts, entries, kept, room = request.outlook.runs.parts, request.outlook.runs.entries, work.kept, work.room
-    first = parts[run, FIRST]
-    for entry in range(first, first + parts[run, MANY]):
-        node, there = entries[NODE, entry], rooms[entry]
-        if live and kept[node] == 0 and there != room[node]:
-            _recount(request.code, work.counts, room[node], there)
-            work.capacity[node] = there
-        room[node] = there
+    machine, kept, room = request.outlook.machine, work.kept, work.room
+    parts, wide, pieces = machine.parts, machine.stretches.wide, machine.stretches.pieces
+    first = machine.bounds[run, FIRST]
+    for part in range(first, first + machine.bounds[run, MANY]):
+        piece, there = parts[NODE, part], rooms[part]
+        behind = wide[piece]
+        while piece < behind:
+            following = pieces[piece]
+            if live and kept[piece] == 0 and there != room[piece]:
+                _recount(request.code, work.counts, room[piece], there, following - piece)
+                work.capacity[piece] = there
+            room[piece] = there
+            piece = following
 
 
-def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
-    """Count a node again, on which there were so many CPUs and now are others."""
-    counts.cpus += there - cpus
-    counts.nodes += (1 if there > 0 else 0) - (1 if cpus > 0 else 0)
-    counts.big += (1 if there >= code.big else 0) - (1 if cpus >= code.big else 0)
+def _recount(code: Code, counts: Counts, cpus: int, there: int, many: int) -> None:
+    """Count so many nodes again, on each of which there were so many CPUs and now are others."""
+    counts.cpus += (there - cpus) * many
+    counts.nodes += (many if there > 0 else 0) - (many if cpus > 0 else 0)
+    counts.big += (many if there >= code.big else 0) - (many if cpus >= code.big else 0)
 
 
 def _within(request: Request, work: Work, later: float) -> int:
@@ -724,12 +806,16 @@ def _counts(request: Request, work: Work, run: int) -> bool:
             return False
         if work.kept[node] == 0:
             return True
-    parts, entries, usable = outlook.runs.parts, outlook.runs.entries, outlook.usable
-    first = parts[run, FIRST]
-    for entry in range(first, first + parts[run, MANY]):
-        node = entries[NODE, entry]
-        if usable[node] and work.kept[node] == 0:
-            return True
+    machine, usable = outlook.machine, outlook.usable
+    parts, wide, pieces = machine.parts, machine.stretches.wide, machine.stretches.pieces
+    first = machine.bounds[run, FIRST]
+    for part in range(first, first + machine.bounds[run, MANY]):
+        piece = parts[NODE, part]
+        behind = wide[piece] if usable[piece] else piece
+        while piece < behind:
+            if work.kept[piece] == 0:
+                return True
+            piece = pieces[piece]
     return False
 
 
@@ -749,8 +835,7 @@ def _fit(request: Request, work: Work) -> int:
     """On how many nodes the job fits; 0 if it does not."""
     if not enough(request.code, work.counts):
         return 0
-    machine = request.outlook.machine
-    return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
+    return _picked(request, work.capacity, work.sets, work.taken)
 
 
 def _delays_matter(request: Request, slots: Columns) -> bool:
@@ -777,17 +862,20 @@ def _fits_before(request: Request, work: Work) -> bool:
 
 def _own_end(request: Request, work: Work, found: int) -> float:
     """When the last run ends that has any of the nodes that were taken; not before the time that is tried."""
-    ends, parts, entries = request.outlook.runs.ends, request.outlook.runs.parts, request.outlook.runs.entries
-    marked, latest = work.marked, work.tried
-    _mark_taken(work, found, 1)
+    ends, machine = request.outlook.runs.ends, request.outlook.machine
+    marked, owner, parts, latest = work.marked, machine.stretches.owner, machine.parts, work.tried
+    for index in range(found):
+        marked[owner[work.taken[0, index]]] = 1
     for run in range(work.runs - 1, -1, -1):
         if ends[run] <= latest:
             break
-        for index in range(parts[run, FIRST], parts[run, FIRST] + parts[run, MANY]):
-            if marked[entries[NODE, index]]:
+        first = machine.bounds[run, FIRST]
+        for part in range(first, first + machine.bounds[run, MANY]):
+            if marked[parts[NODE, part]]:
                 latest = ends[run]
                 break
-    _mark_taken(work, found, 0)
+    for index in range(found):
+        marked[owner[work.taken[0, index]]] = 0
     return latest
 
 

@@ -6,6 +6,7 @@ slots, many kinds of generic resources, arrays that are full.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
-from emulator.scheduling.window_rows import COUNT, DELAY, LEFT, RESERVED, STARTS, UNKNOWN, USED
+from emulator.scheduling.window_rows import COUNT, DELAY, LEFT, PARTS, RESERVED, SIZES, STARTS, UNKNOWN, USED
 from slurm_sim_plugins.nodes import FAR, Machine
 from slurm_sim_plugins.priority.price_rows import NUMBER, TOTAL
 from tests.builders.kernels import NEEDS_KERNELS, forms, plain
@@ -26,6 +27,7 @@ pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
 OUTLOOK = "emulator.scheduling.outlook_kernel"
 PRICE = "slurm_sim_plugins.priority.price_kernel"
 SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
+OF_SEARCHES = WINDOWS, OUTLOOK, SELECT, "emulator.scheduling.stretches"
 USAGE = "emulator.limits.usage_kernel"
 HUGE = 2**62
 MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
@@ -148,20 +150,34 @@ def test_the_same_is_added_to_nodes(seed: int) -> None:
         assert own.tolist() == expected.tolist()
 
 
+def make_alike(draws: np.random.Generator, *tables: Any) -> None:
+    """Some neighbours have what the first of them has, in all tables."""
+    size = tables[0].shape[-1]
+    begins = np.unique([0, *draws.integers(0, size, small(draws, 0, 2, 6))])
+    first = np.repeat(begins, np.diff([*begins, size]))
+    for table in tables:
+        table[...] = table[..., first]
+
+
 class Scene:
     """A search in one form, on arrays of its own.
 
     Args:
-        form: the module.
-        select: that of which it takes the nodes.
+        kernels: the module, and those of which it takes what is found on nodes, which nodes, and which are alike.
         seed: says what it is about.
+        apart: whether each node is looked at by itself.
     """
 
-    def __init__(self, form: ModuleType, outlook: ModuleType, select: ModuleType, seed: int) -> None:
+    def __init__(self, kernels: Iterable[ModuleType], seed: int, apart: bool = False) -> None:
+        form, outlook, select, stretches = kernels
         draws = np.random.default_rng(seed)
-        nodes, rows = table_of(small(draws, 1, 3, 9, 20), draws)
+        nodes, rows = table_of(small(draws, 1, 3, 9, 20, 700), draws)
         size, kinds = len(nodes), small(draws, 0, 0, 2)
         self.form, free = form, free_of(nodes, kinds, draws)
+        usable, there = draws.integers(0, 4, size, dtype=np.uint8), draws.integers(0, 3, size, dtype=np.uint8)
+        usable[usable > 1] = 1
+        if draws.random() < 0.6 or size > 100:
+            make_alike(draws, rows[:5, :size], free, usable)
         numbers = {**numbers_of(draws), "rows": 3 + kinds}
         numbers["gres"] *= kinds > 0
         if draws.random() < 0.8:
@@ -173,15 +189,31 @@ class Scene:
         entries = draws.integers(0, 3, (4 + kinds, max(int(widths.sum()), 1)))
         for (first, many, _), _ in zip(parts, widths, strict=True):
             entries[0, first : first + many] = draws.permutation(size)[:many]
+            if draws.random() < 0.7:
+                start = int(draws.integers(0, size - many + 1))
+                entries[:, first : first + many] = entries[:, [first]]
+                entries[0, first : first + many] = range(start, start + many)
         planned = np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries
-        machine = outlook.Machine(rows, nodes.weights, free, outlook.Runs(*planned))
-        room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
+        fixed, heads = np.zeros((2, size), dtype=np.uint8)
+        wide, self.owner, pieces, each = np.zeros((4, size), dtype=np.int64)
+        alike = stretches.Stretches(fixed, heads, wide, self.owner, pieces, np.zeros((2, size), dtype=np.int64), each)
+        if apart:
+            fixed[:] = 1
+        else:
+            stretches.tell_apart(alike, rows, 5)
+        of_runs = np.zeros((2, entries.shape[1]), np.int64), np.zeros((running, 2), np.int64)
+        machine = outlook.Machine(rows, nodes.weights, free, outlook.Runs(*planned), alike, *of_runs)
+        outlook.look_later(machine, machine.runs)
+        if stretches.mixes(alike, usable):
+            outlook.look_later(machine, machine.runs)
+        room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400, 20 * size)
         self.left = {
-            "sizes": np.zeros(5, dtype=np.int64),
+            "sizes": np.zeros(SIZES, dtype=np.int64),
             "times": np.zeros((2, room)),
             "order": np.zeros((2, room), dtype=np.int64),
-            "parts": np.zeros((4, room), dtype=np.int64),
+            "parts": np.zeros((PARTS, room), dtype=np.int64),
             "members": np.zeros(members, dtype=np.int64),
+            "ranges": np.zeros((2, members), dtype=np.int64),
             "marks": np.zeros(2 * room),
             "turns": np.zeros((2, 2 * room), dtype=np.int64),
             "names": np.random.default_rng(seed).integers(1, 2**40, size),
@@ -189,7 +221,7 @@ class Scene:
             "until": np.full(size, np.inf),
             "over": np.full(size, -np.inf),
         }
-        self.slots = form.Columns(*self.left.values())
+        self.slots = form.Columns(*self.left.values(), alike)
         own = {"kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
         work = arrays(draws, size)
         own["capacity"], self.starts = work["capacity"], np.zeros(8)
@@ -198,7 +230,6 @@ class Scene:
         self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], marked, self.starts)
         self.left |= {**own, "marked": marked, "starts": self.starts}
         self.taken, self.counts = work["taken"], counts
-        usable, there = draws.integers(0, 4, size, dtype=np.uint8), draws.integers(0, 3, size, dtype=np.uint8)
         now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
         code = select.Code(**numbers)
         known = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last")}
@@ -211,6 +242,7 @@ class Scene:
         if draws.random() < 0.8:
             # Nothing is left in the room of what was seen before.
             outlook.look_later(machine, outlook.Runs(*planned))
+            form.cut_again(self.slots)
         self.left |= known
         later, own_ends, news = float(small(draws, 0, 0, 59)), small(draws, 0, 1), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
@@ -247,8 +279,8 @@ class Scene:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_same_holes_are_found(seed: int) -> None:
-    kernels = zip(forms(WINDOWS), forms(OUTLOOK), forms(SELECT), strict=True)
-    scenes = [Scene(*those, seed) for those in kernels]
+    kernels = zip(*map(forms, OF_SEARCHES), strict=True)
+    scenes = [Scene(those, seed) for those in kernels]
     draws, goes_on = np.random.default_rng(seed), False
     for _ in range(4):
         most = small(draws, 0, 1, 3, 8)
@@ -268,7 +300,7 @@ def test_the_same_holes_are_found(seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
 def test_quick_looks_say_nothing_that_full_ones_do_not(seed: int) -> None:
-    scene, draws = Scene(*map(plain, (WINDOWS, OUTLOOK, SELECT)), seed), np.random.default_rng(seed)
+    scene, draws = Scene(map(plain, OF_SEARCHES), seed), np.random.default_rng(seed)
     form, request, slots, work = scene.form, scene.request, scene.slots, scene.work
     with np.errstate(over="ignore"):
         scene.search(False, 8)
@@ -295,10 +327,30 @@ def test_quick_looks_say_nothing_that_full_ones_do_not(seed: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))
+def test_nodes_together_give_what_single_ones_do(seed: int) -> None:
+    of_pieces = {"kept", "room", "capacity", "first", "last", "before", "after", "touched"}
+    scenes = [Scene([forms(name)[0] for name in OF_SEARCHES], seed, apart) for apart in (False, True)]
+    draws, goes_on, left = np.random.default_rng(seed), False, list[Any]()
+    for _ in range(4):
+        most = small(draws, 0, 1, 3, 8)
+        may_start = [scene.starts_now() for scene in scenes]
+        left = [scene.search(goes_on, most) for scene in scenes]
+        for *_, arrays_left in left:
+            for name in of_pieces:
+                del arrays_left[name]
+        assert left[0] == left[1]
+        assert may_start[0] == may_start[1]
+        if left[0][1] == 5 or np.isinf(scenes[0].work.tried):
+            break
+        goes_on = True
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
 def test_a_job_could_start_as_long_as_nothing_keeps_where(seed: int) -> None:
-    kernels = zip(forms(WINDOWS), forms(OUTLOOK), forms(SELECT), strict=True)
+    kernels = zip(*map(forms, OF_SEARCHES), strict=True)
     said = []
-    for scene in [Scene(*those, seed) for those in kernels]:
+    for scene in [Scene(those, seed) for those in kernels]:
         draws, form, size = np.random.default_rng(seed), scene.form, len(scene.left["until"])
         room, witness = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         where = room, scene.work_sets, scene.taken
@@ -315,7 +367,7 @@ def test_a_job_could_start_as_long_as_nothing_keeps_where(seed: int) -> None:
                 assert may > 0 or not left
                 said.append([form.may_start(scene.longer, scene.slots, *where)])
                 now, lasts = scene.request.terms.now, scene.length
-                there = scene.left["first"][scene.left["until"] >= now + lasts]
+                there = scene.left["first"][scene.owner][scene.left["until"] >= now + lasts]
                 big = int((there >= scene.numbers["big"]).sum()) >= scene.numbers["many_big"]
                 some = int((there > 0).sum()) >= scene.numbers["min_nodes"] and there.sum() >= scene.numbers["cpus"]
                 assert (may != 0) <= (some and big)

@@ -1,0 +1,34 @@
+# C types of stretches.py, fields in its order.
+cimport cython
+
+cdef long long CHILD, COLUMN, FIRST, MANY, NODE, PARENT
+
+cdef class Stretches:
+    cdef unsigned char[::1] fixed, heads
+    cdef long long[::1] wide, owner, pieces
+    cdef long long[:, ::1] cuts
+    cdef long long[::1] room
+    cdef long long many
+
+cpdef void forget(Stretches stretches) except *
+@cython.locals(fixed="unsigned char[::1]")
+cpdef void tell_apart(Stretches stretches, const long long[:, ::1] rows, long long many) noexcept
+@cython.locals(fixed="unsigned char[::1]", owner=cython.longlong[::1], found=bint)
+cpdef bint mixes(Stretches stretches, const unsigned char[::1] usable) noexcept
+@cython.locals(
+    heads="unsigned char[::1]", fixed="unsigned char[::1]", used=cython.longlong, first=cython.longlong,
+    entry=cython.longlong)
+cpdef void divide(
+    Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,
+    long long[:, ::1] parts, long long[:, ::1] bounds) except *
+@cython.locals(
+    heads="unsigned char[::1]", size=cython.longlong, before=cython.longlong, node=cython.longlong,
+    entry=cython.longlong)
+cdef void _mark(Stretches stretches, const long long[:, ::1] entries, long long first, long long many) noexcept
+cdef bint _differ(const long long[:, ::1] entries, long long entry) noexcept
+@cython.locals(
+    heads="unsigned char[::1]", wide=cython.longlong[::1], owner=cython.longlong[::1], pieces=cython.longlong[::1],
+    head=cython.longlong, size=cython.longlong)
+cdef void _link(Stretches stretches) noexcept
+@cython.locals(heads="unsigned char[::1]", pieces=cython.longlong[::1], parent=cython.longlong)
+cpdef void cut(Stretches stretches, long long node) noexcept

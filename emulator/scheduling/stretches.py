@@ -1,0 +1,150 @@
+"""Neighbours that are alike, so that a search looks at them together; a :mod:`kernel <slurm_sim_plugins.kernels>`.
+
+On a large machine most nodes are just as the one before: of the same make, as much in use, by the same runs, and kept
+by the same slots. A wide stretch is of nodes that are alike as runs end, whatever slots keep of them. Slots cut it into
+pieces. What is known of all nodes of either is noted at the first one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.scheduling.run_rows import CHILD, COLUMN, FIRST, MANY, NODE, PARENT
+from slurm_sim_plugins.nodes import Bytes, Ints
+
+
+@dataclass(eq=False)
+class Stretches:
+    """Of nodes, by number.
+
+    Attributes:
+        fixed: whether each differs from the one before whatever runs.
+        heads: whether a piece begins at each.
+        wide: where the wide stretch ends that begins at it: the first node behind it.
+        owner: the first node of its wide stretch.
+        pieces: where the piece ends that begins at it.
+        cuts: pieces that slots cut, in the order in which that was done.
+        room: for a number of each node.
+        many: how many cuts there are.
+    """
+
+    fixed: Bytes
+    heads: Bytes
+    wide: Ints
+    owner: Ints
+    pieces: Ints
+    cuts: Ints
+    room: Ints
+    many: int = 0
+
+
+def forget(stretches: Stretches) -> None:
+    """All nodes may be alike; they are not divided yet, and make one stretch."""
+    stretches.fixed[:] = 0
+    stretches.heads[:] = 0
+    stretches.heads[0] = 1
+    stretches.many = 0
+    _link(stretches)
+
+
+def tell_apart(stretches: Stretches, rows: Ints, many: int) -> None:
+    """Nodes that differ in any of so many rows from the one before are never in one stretch with it."""
+    fixed = stretches.fixed
+    for row in range(many):
+        for node in range(1, len(fixed)):
+            if rows[row, node] != rows[row, node - 1]:
+                fixed[node] = 1
+
+
+def mixes(stretches: Stretches, usable: Bytes) -> bool:
+    """Whether there are nodes in a wide stretch of which some may be used and others not.
+
+    Such neighbours are told apart from now on, also where a run has only one of them now.
+    """
+    fixed, owner, found = stretches.fixed, stretches.owner, False
+    for node in range(1, len(fixed)):
+        if usable[node] != usable[node - 1]:
+            fixed[node] = 1
+            if owner[node] != node:
+                found = True
+    return found
+
+
+def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: Ints, bounds: Ints) -> None:
+    """Divide the nodes into wide stretches, of which no slot has cut any yet.
+
+    Args:
+        stretches: is filled in.
+        free: what is free on each node.
+        index: of runs; see :mod:`emulator.scheduling.run_rows`.
+        entries: what runs give back.
+        parts: is filled in: the wide stretches that each run has, one run after the other.
+        bounds: is filled in: where those of each run begin there, and how many they are.
+    """
+    heads, fixed = stretches.heads, stretches.fixed
+    heads[:] = fixed
+    heads[0] = 1
+    for row in range(len(free)):
+        for node in range(1, len(fixed)):
+            if free[row, node] != free[row, node - 1]:
+                heads[node] = 1
+    for run in range(len(index)):
+        _mark(stretches, entries, index[run, FIRST], index[run, MANY])
+    _link(stretches)
+    used = 0
+    for run in range(len(index)):
+        first = index[run, FIRST]
+        bounds[run, FIRST] = used
+        for entry in range(first, first + index[run, MANY]):
+            if heads[entries[NODE, entry]]:
+                parts[NODE, used], parts[COLUMN, used] = entries[NODE, entry], entry
+                used += 1
+        bounds[run, MANY] = used - bounds[run, FIRST]
+    stretches.many = 0
+
+
+def _mark(stretches: Stretches, entries: Ints, first: int, many: int) -> None:
+    """A stretch begins where a run begins to have nodes, or gives back something else, and behind its last node."""
+    heads, size, before = stretches.heads, len(stretches.heads), -1
+    for entry in range(first, first + many):
+        node = entries[NODE, entry]
+        if node != before + 1 or before < 0 or _differ(entries, entry):
+            heads[node] = 1
+            if 0 <= before < size - 1:
+                heads[before + 1] = 1
+        before = node
+    if 0 <= before < size - 1:
+        heads[before + 1] = 1
+
+
+def _differ(entries: Ints, entry: int) -> bool:
+    """Whether an entry gives back something else than the one before."""
+    for row in range(NODE + 1, len(entries)):  # noqa: SIM110 - a comprehension has no C types
+        if entries[row, entry] != entries[row, entry - 1]:
+            return True
+    return False
+
+
+def _link(stretches: Stretches) -> None:
+    """Fill in where stretches end that begin at their heads."""
+    heads, wide, owner, pieces, head = stretches.heads, stretches.wide, stretches.owner, stretches.pieces, 0
+    size = len(heads)
+    for node in range(size):
+        if heads[node]:
+            wide[head] = pieces[head] = node
+            head = node
+        owner[node] = head
+    wide[head] = pieces[head] = size
+
+
+def cut(stretches: Stretches, node: int) -> None:
+    """A piece begins at a node from now on."""
+    heads, pieces, parent = stretches.heads, stretches.pieces, node
+    if node >= len(heads) or heads[node]:
+        return
+    while not heads[parent]:
+        parent -= 1
+    heads[node] = 1
+    pieces[node], pieces[parent] = pieces[parent], node
+    stretches.cuts[PARENT, stretches.many], stretches.cuts[CHILD, stretches.many] = parent, node
+    stretches.many += 1
