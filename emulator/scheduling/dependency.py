@@ -124,13 +124,13 @@ def _is_held_by_code(job: Job, cluster: Cluster) -> bool:
 def _jobs_of(dependency: Dependency, cluster: Cluster) -> list[Job]:
     """The job that is named, or all tasks of that array, or one of them.
 
-    Numbers that the emulator gives tasks are none that a submission could name.
+    A task gets a number of its own as it starts: before that no job is known by it.
     """
     job = dependency.job
     if job in cluster.tasks:
         return [one for one in cluster.tasks[job] if dependency.task in (None, one.request.task)]
     found = cluster.jobs.get(job)
-    return [found] if found is not None and found.request.array is None else []
+    return [found] if found is not None and (found.request.array is None or found.runs) else []
 
 
 def _partner(others: list[Job], job: Job) -> list[Job]:

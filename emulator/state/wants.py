@@ -190,7 +190,8 @@ def _beside_others(want: Want, asked: Asked) -> Want:
     name, machine = asked.partition.name, asked.cluster.machine
     return replace(
         want,
-        pool=name if name in machine.pools else "",
+        # select/linear does not bound what jobs have of a node.
+        pool=name if name in machine.pools and not asked.cluster.nodes_for.whole_nodes else "",
         all_of_pool=asked.options.exclusive_to == "user" and not asked.rules.USERS_HAVE_PARTS,
         marks=_marks(asked),
         unmarked=_unmarked(asked),

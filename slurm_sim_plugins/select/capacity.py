@@ -41,8 +41,8 @@ def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
     """CPUs of each node that the generic resources there leave to the job."""
     for name, kind, count in want.gres:
         if want.all_gres and machine.devices is not None and name in SHARED and not machine.devices.several:
-            # It would have all shares of its nodes.
-            return np.zeros_like(capacity)
+            # It would have all shares of its nodes, which are to be of one GPU.
+            capacity = np.where(np.count_nonzero(machine.devices.shares, axis=0) > 1, 0, capacity)
         capacity = np.where(machine.gres_free(free, name, kind) >= count, capacity, 0)
     if want.gres_total:
         has_any = np.zeros(len(machine), dtype=bool)

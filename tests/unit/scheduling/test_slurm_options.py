@@ -91,12 +91,12 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
 
-def test_no_job_waits_for_a_task_by_a_number_that_no_submission_gave_it():
-    array, waits = (0, 50, "-n1 -t1 --array=0-1"), (1, 5, "-n1 -t1 -dafterany:3")
-    controller = simulated(array, waits)
-    tasks = [job for job in controller.cluster.jobs.values() if job.request.array is not None]
-    assert 3 in [job.id for job in tasks]
-    assert controller.cluster.jobs[2].runs[0].start < 5
+@pytest.mark.parametrize(("limit", "waits"), [("", True), ("%1", False)])
+def test_a_task_is_known_by_its_number_once_it_has_started(limit, waits):
+    array, after_one = (0, 50, f"-n1 -t1 --array=0-2{limit}"), (5, 5, "-n1 -t1 -dafterany:4")
+    jobs = simulated(array, after_one).cluster.jobs
+    assert jobs[4].request.task == 1
+    assert (jobs[2].runs[0].start > 50) == waits
 
 
 def test_a_job_may_ask_how_one_ended_that_was_refused():
@@ -152,6 +152,20 @@ def test_whole_nodes_count_with_what_a_socket_gives_the_partition(bound, nodes):
     (job,) = after((0, 5, "-n6 -t1"), nodes=there, partition=f"OverSubscribe=EXCLUSIVE {bound}")
     assert job.runs[0].allocation.nodes == nodes
     assert set(job.runs[0].allocation.units) == {8}
+
+
+def test_select_linear_gives_a_partition_more_of_a_node_than_its_jobs_may_have():
+    lines = (
+        "SelectType=select/linear",
+        "NodeName=n[1-2] CPUs=4",
+        "PartitionName=p Nodes=ALL Default=YES MaxCPUsPerNode=2",
+    )
+    requests = [JobRequest(number, 0, 5, parse_sbatch([words]), "me") for number, words in ((1, "-n4"), (2, "-n5"))]
+    controller = Controller(parse_slurm_conf("\n".join(lines)), requests)
+    controller.run(100)
+    runs, waits = controller.cluster.jobs.values()
+    assert (runs.state, runs.runs[0].allocation.units) == ("COMPLETED", (4,))
+    assert waits.reason == "PartitionConfig"
 
 
 def test_no_more_jobs_start_in_a_pass_than_may():

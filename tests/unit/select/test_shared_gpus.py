@@ -204,3 +204,18 @@ def test_nodes_are_kept_for_a_job_that_never_starts(version: str, exclusive: str
     assert found[2].run is not None
     assert [controller.cluster.machine.names[each] for each in found[2].run.allocation.nodes] == [node]
     assert (found[3].run is None) == (node == "a2")
+
+
+@pytest.mark.parametrize(("gpus", "runs"), [(1, True), (2, False)])
+def test_whole_nodes_give_all_shares_of_one_gpu(gpus: int, runs: bool) -> None:
+    """As 24.11 was recorded to do."""
+    conf = (
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nPriorityType=priority/basic\nGresTypes=gpu,shard\n"
+        f"NodeName=a[1-2] CPUs=8 Gres=gpu:{gpus},shard:4\nPartitionName=p Nodes=a[1-2] OverSubscribe=EXCLUSIVE\n"
+    )
+    request = JobRequest(1, 0.0, 500.0, parse_sbatch(["-pp", "-N2", "--gres=shard:3"]), "me")
+    controller = Controller(parse_slurm_conf(conf), [request], slurm_version="24.11")
+    controller.run(100.0)
+    run = controller.cluster.jobs[1].run
+    assert (run is not None) == runs
+    assert run is None or run.allocation.gres["shard", ""] == (4, 4)
