@@ -92,14 +92,19 @@ def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
 
 def _of_loops(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     """Options of a scheduler that ``SchedulerParameters`` states under their names, in Slurm's units."""
-    found = {}
-    for option in info.options():
+    found, options = dict[str, Any](), info.options()
+    for option in options:
         setting = conf.parameters.stated.get(f"SchedulerParameters.{option}")
         if setting is not None:
             unit = UNITS.get(setting.word.kind)
             number = unit is not None and isinstance(setting.value, int | float)
             found[option] = setting.value / unit if number else setting.value  # type: ignore[operator]
-    return found
+    if found.get("bf_max_job_assoc"):
+        # As in Slurm's sources: it takes the place of the bound for users, and without accounting there are none.
+        found["bf_max_job_user"] = 0
+        if "slurmdbd" not in conf.parameters.text("AccountingStorageType").lower():
+            found["bf_max_job_assoc"] = 0
+    return {option: value for option, value in found.items() if option in options}
 
 
 def _plain(value: Any) -> Any:

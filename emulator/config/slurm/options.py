@@ -30,7 +30,14 @@ _BACKFILL = (
     Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user_part", HONOURED, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
-    Word("bf_max_job_assoc", HONOURED, "jobs of a user and account tested in a cycle", _COUNT, "0", least=0),
+    Word(
+        "bf_max_job_assoc",
+        HONOURED,
+        "jobs of a user and account tested in a cycle, with slurmdbd; then not those of a user",
+        _COUNT,
+        "0",
+        least=0,
+    ),
     Word("bf_max_job_start", HONOURED, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
     Word("bf_max_job_array_resv", HONOURED, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
     Word(

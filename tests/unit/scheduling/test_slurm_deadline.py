@@ -94,7 +94,10 @@ def test_passes_of_the_main_loop_are_sched_min_interval_apart() -> None:
 def test_backfill_tests_so_many_jobs_of_a_user_and_account() -> None:
     jobs = [(0, 300, "-N1 -t10"), (1, 60, "-N2 -t10 -A a"), (2, 60, "-N1 -t5 -A a"), (3, 60, "-N1 -t5 -A b")]
     free = after(*jobs)
-    bound = after(*jobs, options=",bf_max_job_assoc=1")
+    assert after(*jobs, options=",bf_max_job_assoc=1")[2].runs[0].start < 30  # There are no associations (recorded).
+    bound = after(
+        *jobs, options=",bf_max_job_assoc=1,bf_max_job_user=1\nAccountingStorageType=accounting_storage/slurmdbd"
+    )
     assert free[2].runs[0].start < 30
     assert bound[2].runs[0].start > 60
     assert bound[3].runs[0].start < 30
