@@ -385,10 +385,12 @@ def _unmarked(asked: Asked) -> tuple[str, ...]:
 
 
 def _tree(asked: Asked) -> Tree | Blocks | None:
-    """The switches or blocks that it goes by."""
+    """The switches or blocks that it goes by; a job of --contiguous by no switches, but with select/linear."""
     machine = asked.cluster.machine
     tree = machine.named.get(asked.partition.topology, machine.tree)
-    return None if isinstance(tree, Tree) and tree.optional and not asked.options.switches else tree
+    optional = isinstance(tree, Tree) and tree.optional and not asked.options.switches
+    contiguous = isinstance(tree, Tree) and asked.options.contiguous and not asked.whole_nodes
+    return None if optional or contiguous else tree
 
 
 def _segment(segment: int | None, nodes: int, blocks: Blocks, cluster: Cluster) -> int:
