@@ -53,10 +53,17 @@ def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
     return ids, chosen
 
 
+def _is_in(job: Job, partitions: str) -> bool:
+    """Whether a job runs in a partition, or waits in these alone: scancel compares what squeue shows (recorded)."""
+    if job.run is not None:
+        return job.run.partition == partitions
+    return sorted(one.name for one in job.partitions) == sorted(partitions.split(","))
+
+
 CHOICES: dict[str, Callable[[Job, str], bool]] = {
     **dict.fromkeys(("-u", "--user"), lambda job, value: job.request.user == value),
     **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
-    **dict.fromkeys(("-p", "--partition"), lambda job, value: value in [one.name for one in job.partitions]),
+    **dict.fromkeys(("-p", "--partition"), _is_in),
     **dict.fromkeys(("-q", "--qos"), lambda job, value: job.options.qos == value),
     **dict.fromkeys(("-R", "--reservation"), lambda job, value: job.reservation == value),
     **dict.fromkeys(("-t", "--state"), lambda job, value: job.state is _state(value)),

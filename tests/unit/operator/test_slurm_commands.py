@@ -321,6 +321,14 @@ def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
     assert cancelled("scancel --partition=hi") == {3, 4}
 
 
+def test_a_job_that_waits_in_several_partitions_is_not_cancelled_as_in_one_of_them() -> None:
+    """Recorded on 22.05; scancel of 24.11 compares in the same way."""
+    jobs = ["-N4 -t5 --exclusive", "-N4 -t5 --exclusive -p hi,lo", "-N4 -t5 --exclusive -p hi"]
+    for partition, left in (("hi", {2}), ("lo", {2, 3}), ("lo,hi", {3})):
+        found = run(jobs, [(20.0, f"scancel --state=PENDING --partition={partition}")]).cluster.jobs
+        assert {number for number in (2, 3) if found[number].state is not State.CANCELLED} == left
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
