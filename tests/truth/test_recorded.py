@@ -12,7 +12,9 @@ from emulator.workload.scenario_reader import read_scenario
 pytest.importorskip("yaml")
 
 PATHS = sorted(Path(__file__).with_name("recorded").glob("*.yaml"))
-OPEN: dict[str, str] = {}
+OPEN: dict[str, str] = {
+    "min_nodes_of_one_24": "-n1 where MinNodes is 2 has a second node in 24.11, without CPUs there; here it has one",
+}
 """Recordings with which the emulator does not agree yet, and why."""
 
 
