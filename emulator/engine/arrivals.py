@@ -156,7 +156,7 @@ class Arrivals(Part):
         fails = why.endswith(NOT_AVAILABLE)
         if fails:
             # Others leave no record.
-            self.cluster.failed_at_once.update(request.id for request in requests)
+            self.cluster.failed_at_once.update({one.id: one.options.array is not None for one in requests})
         if fails and not (options.held or options.priority):
             self.policies.pass_number_over()
         if why.endswith(NEW_RECORD):

@@ -84,6 +84,8 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     if dependency.kind == "singleton":
         return _singleton(job, cluster)
     if dependency.job in cluster.failed_at_once:
+        if dependency.kind == "after" and cluster.failed_at_once[dependency.job]:
+            return Met.NOT_YET  # All tasks of the array count as waiting (recorded).
         return Met.NEVER if dependency.kind in ("afterok", "aftercorr") else Met.YES
     others = _jobs_of(dependency, cluster)
     if dependency.kind == "aftercorr":

@@ -52,7 +52,8 @@ class Cluster:
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
         refused: ids of submissions that were refused.
-        failed_at_once: those of them for which there are no nodes: to those that wait for them they have failed.
+        failed_at_once: those of them for which there are no nodes, and whether they are arrays: to those that wait for
+            them they have failed.
         tasks: tasks of each array, by its id.
         het_jobs: components of each heterogeneous job, by the id of the first.
         named: jobs of each user and name.
@@ -108,7 +109,7 @@ class Cluster:
         self._compare_partitions()
         self.jobs: dict[int, Job] = {}
         self.refused: set[int] = set()
-        self.failed_at_once: set[int] = set()
+        self.failed_at_once: dict[int, bool] = {}
         self.tasks: dict[int, list[Job]] = {}
         self.het_jobs: dict[int, list[Job]] = {}
         self.named: dict[tuple[str, str], list[Job]] = {}

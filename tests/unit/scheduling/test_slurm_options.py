@@ -107,6 +107,15 @@ def test_a_job_may_ask_how_one_ended_that_was_refused():
     assert controller.cluster.jobs[2].reason == "DependencyNeverSatisfied"
 
 
+@pytest.mark.parametrize(("array", "state"), [("", "COMPLETED"), ("--array=0-1", "PENDING")])
+def test_tasks_of_an_array_that_was_refused_have_not_begun(array: str, state: str) -> None:
+    """Recorded on 22.05: to a job behind ``after`` they wait for ever."""
+    controller = simulated((0, 5, f"-n1 -c3 -t1 {array}"), (1, 5, "-t1 -dafter:1"))
+    assert controller.rejected[0][0].id == 1
+    (job,) = controller.cluster.jobs.values()
+    assert job.state == state
+
+
 @pytest.mark.parametrize("feature", ["-Cx", "--prefer=x"])
 def test_of_one_that_was_refused_for_its_features_nothing_is_left(feature: str) -> None:
     """Recorded on 22.05."""
