@@ -9,6 +9,11 @@ cpdef list entries_of(list pairs, make)
 cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins, bint by_user=*) except -1
 @cython.locals(entry=Entry, job=Job, other=Job)
 cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last, bint by_user=*) except -1
+cpdef bint is_unbound(Job job, partition) except -1
+@cython.locals(job=Job)
+cpdef bint is_plainly_taken(Entry entry) except -1
+@cython.locals(until=cython.Py_ssize_t, behind=bint, pair=tuple, job=Job, entries=tuple, entry=Entry)
+cpdef Py_ssize_t pass_over(list pairs, Py_ssize_t place, Py_ssize_t looks, set failed) except -1
 @cython.locals(known=Entry, job=Job, done=cython.Py_ssize_t)
 cpdef Py_ssize_t plan_alike(list entries, list times, now, kind, cpus_planned) except -1
 cpdef length_of(Job job)

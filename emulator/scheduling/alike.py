@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from emulator.state.job import Job
+from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
@@ -79,6 +79,56 @@ def alike_from(entries: list[Any], last: int, by_user: bool = False) -> int:
             break
         first -= 1
     return first
+
+
+def is_unbound(job: Job, partition: Partition) -> bool:
+    """Whether a partition has no bound that a job could exceed, and takes it: at first sight, most do."""
+    if partition.max_nodes is not None or partition.min_nodes > 1 or job.limit > partition.max_time:
+        return False
+    if partition.state == "DOWN" or partition.state == "INACTIVE" or job.barred:
+        return False
+    return not job.wants[partition.name].never
+
+
+def is_plainly_taken(entry: Entry) -> bool:
+    """Whether a job waits still, and its partition takes it, as far as that is seen at first sight.
+
+    It is tried in no reservation then: an entry that has a kind is of no array, and no reservation draws its job.
+    """
+    job, partition = entry._pair
+    if entry._kind is None or job.time_min is not None or job.state is not PENDING or not is_unbound(job, partition):
+        return False
+    job.drawn = ""
+    return True
+
+
+def pass_over(pairs: list[Pair], place: int, looks: int, failed: set[tuple[str, str]]) -> int:
+    """The place of the first pair that the main loop has to look at itself.
+
+    Jobs before it stand behind one for which their partition is kept, and show that.
+
+    Args:
+        pairs: of the queue.
+        place: where to begin.
+        looks: how many the main loop looks at yet.
+        failed: partitions and reservations that are kept for a job before.
+    """
+    until = min(len(pairs), place + looks)
+    last: Any = None
+    behind = False
+    while place < until:
+        _, job, partition = pairs[place]
+        entries = job.entries
+        if len(entries) != 1 or entries[0]._kind is None or job.state is not PENDING or job.drawn:
+            break
+        if partition is not last:
+            last, behind = partition, (partition.name, "") in failed
+        if not behind or not is_unbound(job, partition):
+            break
+        if job._reason in NOT_YET_TRIED:
+            job.reason = "Priority"
+        place += 1
+    return place
 
 
 def plan_alike(

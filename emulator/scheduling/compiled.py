@@ -8,6 +8,7 @@ from emulator.scheduling.searches import Searches
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.select_rows import MACHINE_WEIGHT
+from emulator.scheduling.windows import Kind
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -16,10 +17,16 @@ from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 
 
 class Codes(Scratch):
-    """What jobs ask as numbers, by class of request and partition; what C keeps no snapshot can fill in."""
+    """What jobs ask as numbers, by class of request and partition; what C keeps no snapshot can fill in.
+
+    Attributes:
+        known: that; None for what is not plain.
+        decided: by kind, whether nothing but nodes and time decides on jobs, as long as that holds in all cycles.
+    """
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, str], Code | None] = {}
+        self.decided: dict[Kind, bool] = {}
 
 
 class Compiled:
@@ -43,6 +50,11 @@ class Compiled:
         self.selector = Selector(self._cluster.machine)
         self.outlooks = Outlooks(self._cluster, self.selector, self.runs)
         self._codes = Codes()
+
+    @property
+    def decided(self) -> dict[Kind, bool]:
+        """See :class:`Codes`."""
+        return self._codes.decided
 
     def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""

@@ -1,6 +1,6 @@
 # C types of cycle.py.
 cimport cython
-from emulator.scheduling.alike cimport alike_from, alike_until, length_of
+from emulator.scheduling.alike cimport alike_from, alike_until, is_plainly_taken, length_of
 from emulator.scheduling.searches cimport Search, Searches
 from emulator.scheduling.windows_kernel cimport Columns, Work
 from emulator.state.job cimport Job
@@ -38,6 +38,7 @@ cdef class Cycle:
     cpdef kept(self)
     @cython.locals(entry=Entry, begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint)
     cdef bint _go_on(self) except -1
+    cdef bint _takes(self, Entry entry) except -1
     @cython.locals(together=bint)
     cdef bint _is_decided(self, Entry entry) except -1
     cdef _look(self)

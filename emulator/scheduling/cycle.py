@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from emulator.scheduling.alike import alike_from, alike_until, length_of
+from emulator.scheduling.alike import alike_from, alike_until, is_plainly_taken, length_of
 from emulator.scheduling.searches import MOST_TOGETHER, Search, Searches
 from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
 from slurm_sim_plugins.sched.bounds import Bounds
@@ -176,12 +176,19 @@ class Cycle:
             self._array, self.refused = array, False
             if self.left <= 0 and not goes_on:
                 return False
-            if self._plan.takes(entry):
+            if self._takes(entry):
                 self._tried, self._at = self._bounds.first_of(entries[begin:until])[: max(self.left, 1)], 0
                 self.left -= len(self._tried)
                 if self._tried:
                     return True
         return False
+
+    def _takes(self, entry: Any) -> bool:
+        """Whether it waits still, and its partition takes it."""
+        if not self._plan.clears and is_plainly_taken(entry):
+            return True
+        takes: bool = self._plan.takes(entry)
+        return takes
 
     def _is_decided(self, entry: Any) -> bool:
         """Whether nothing but nodes and time decides on an entry."""

@@ -41,6 +41,11 @@ class Rows:
         self._shared = SharedRows(cluster, self._more) if shares and not cluster.free.shared else None
         self.gang = Gang(cluster, self._shared) if gang and self._shared is not None else None
 
+    @property
+    def any_share(self) -> bool:
+        """Whether any jobs may have resources that others have."""
+        return self._shared is not None
+
     def depth(self, job: Job, partition: Partition) -> int:
         """How many jobs may be on the resources that this one takes there, those that are preempted included."""
         shared = partition.oversubscribe_jobs if takes_part(job, partition) else 1

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.scheduling.alike import pass_over
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full, drawn, of_record, still_waits, waited
 from emulator.scheduling.job_mgr import (
@@ -73,22 +74,22 @@ class _Pass:
         self._left_of: dict[str, tuple[Mask, int]] = {}
         self._tried: defaultdict[str, int] = defaultdict(int)
         self._arrays: dict[tuple[int, str, str], Job] = {}
-        self._started = 0
-        self._stopped = False
+        self._started = self._looks = 0
+        self._stopped = self._passes_over = self._all_kept = False
         self._making_way: set[int] = set()
         """Jobs for which others were preempted in this pass: they are not tried in other partitions."""
 
     def run(self, full: bool, test_time: float) -> bool:
         parameters, pairs = self._cluster.parameters, self._queue()
-        left = len(pairs) if full else parameters.default_queue_depth + 1
+        self._looks = len(pairs) if full else parameters.default_queue_depth + 1
         if test_time:
-            left = min(left, math.ceil(parameters.max_sched_time / test_time))
+            self._looks = min(self._looks, math.ceil(parameters.max_sched_time / test_time))
         for index, job, partition in self._in_turn(pairs):
             if not self._takes(job, partition):
                 continue
-            if not left:
+            if not self._looks:
                 return False
-            left -= 1
+            self._looks -= 1
             before = job.reason
             self._look(job, partition)
             if job.request.array is not None and job.state is State.PENDING:
@@ -97,9 +98,16 @@ class _Pass:
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._cluster.order.listed is None and self._no_job_left():
-                self._tell_those_behind(self._up_to_component(pairs, index), index, left)
+                self._tell_those_behind(self._up_to_component(pairs, index), index, self._looks)
                 break
+            self._passes_over = self._may_pass_over()
         return True
+
+    def _may_pass_over(self) -> bool:
+        """Whether jobs behind one for which their partition is kept are not looked at one by one."""
+        order, depth = self._cluster.order, self._cluster.parameters.partition_job_depth
+        special = self._arrays or self._making_way or depth or order.magnets or order.listed is not None
+        return bool(self._failed) and not special
 
     def _queue(self) -> list[Pair]:
         """The queue; with ``bf_hetjob_prio`` components stand together there, too."""
@@ -121,13 +129,22 @@ class _Pass:
         """
         left: list[Partition] = []
         magnets = self._cluster.order.magnets
-        for index, pair in enumerate(pairs):
+        index = 0
+        while index < len(pairs):
+            if self._passes_over:
+                self._passes_over = False
+                passed = pass_over(pairs, index, self._looks, self._failed)
+                self._looks -= passed - index
+                index = passed
+                continue
+            pair = pairs[index]
             _, job, partition = pair
             if magnets:
                 with drawn(job, self._cluster.order.drawn_by(pair)):
                     yield index, job, partition
             else:
                 yield index, job, partition
+            index += 1
             if self._cluster.order.listed is None:
                 continue
             if len(job.partitions) > 1:
@@ -138,7 +155,7 @@ class _Pass:
             while left and job.state is State.PENDING:
                 other = left.pop(0)
                 move(job, other, self._cluster)
-                yield index, job, other
+                yield index - 1, job, other
 
     def _try_unready(self, started: Job, left: list[Partition], pairs: list[Pair]) -> None:
         """Try jobs right behind one that has started that may not be scheduled yet, unless they are held.
@@ -337,6 +354,7 @@ class _Pass:
     def _keep(self, nodes: Mask) -> None:
         """Keep nodes from the jobs behind the one that is tried."""
         self._kept = nodes if self._kept is None else self._kept | nodes
+        self._all_kept = bool(self._kept.all())
         self._left_of.clear()
 
     def _not_kept(self, nodes: Mask) -> Mask:
@@ -347,7 +365,7 @@ class _Pass:
         """Nodes of a partition that are up and not kept for the jobs before, and how many."""
         known = self._left_of.get(partition.name)
         if known is None:
-            left = self._not_kept(self._cluster.up_in(partition))
+            left = self._cluster.no_nodes() if self._all_kept else self._not_kept(self._cluster.up_in(partition))
             known = self._left_of[partition.name] = left, int(np.count_nonzero(left))
         return known
 

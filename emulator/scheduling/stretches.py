@@ -86,8 +86,7 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
     heads[0] = 1
     for row in range(len(free)):
         for node in range(1, len(fixed)):
-            if free[row, node] != free[row, node - 1]:
-                heads[node] = 1
+            heads[node] |= free[row, node] != free[row, node - 1]
     for run in range(len(index)):
         _mark(stretches, entries, index[run, FIRST], index[run, MANY])
     _link(stretches)

@@ -246,12 +246,12 @@ class CompiledWindows(Windows):
         )
         self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
         self._simple: dict[Kind, bool] = {}
-        self._decided: dict[Kind, bool] = {}
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, tuple[Job, Partition, bool]] = {}
         self._look_at_limits()
+        self._decided: dict[Kind, bool] = {} if self._decides_again() else cluster.compiled.decided
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
 
@@ -260,6 +260,15 @@ class CompiledWindows(Windows):
         accounting = self._cluster.accounting
         self._accounting = accounting if accounting is not None and accounting.decides else None
         self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
+
+    def _decides_again(self) -> bool:
+        """Whether what decides on jobs of a kind may be something else than in the cycle before."""
+        cluster = self._cluster
+        of_others = cluster.suspended or self._preempts or self._moving or self._habits.busy_nodes
+        again = bool(of_others or not self._by_kind or self._by_users or self._controls.rows.any_share)
+        if again:
+            self._compiled.decided.clear()
+        return again
 
     def _no_slots(self) -> CompiledSlots:
         self._standing = standing = self._controls.reservations.standing(self._cluster.now)
@@ -304,6 +313,11 @@ class CompiledWindows(Windows):
             self._by_kind,
             to_start,
         )
+
+    @property
+    def clears(self) -> bool:
+        """Whether nodes are being cleared for any job, which is not tried again."""
+        return bool(self._making_way)
 
     @property
     def by_user(self) -> bool:

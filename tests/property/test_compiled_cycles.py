@@ -15,7 +15,7 @@ from emulator.config.operation import Operation
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
-from emulator.scheduling import cycle
+from emulator.scheduling import cycle, job_scheduler
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import TaskArray, parse_sbatch
 from slurm_sim_plugins.sched.backfill import Backfill
@@ -136,3 +136,36 @@ def test_most_jobs_are_tried_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome(2, "22.05", compiled=True)
     assert tried["there"] == 0
     assert tried["here"] > 0
+
+
+def partitioned(draws: np.random.Generator) -> str:
+    """A configuration of a main loop that looks at few jobs, with partitions that have bounds, on the same nodes."""
+    lines = []
+    for line in cluster(draws).splitlines():
+        depth = f",default_queue_depth={draws.choice([2, 5, 30])}" if line.startswith("SchedulerP") else ""
+        lines.append(line + depth)
+    for name, bound in (("free", ""), ("short", "MaxTime=5"), ("few", "MaxNodes=1"), ("down", "State=DOWN")):
+        lines.append(f"PartitionName={name} Nodes=ALL {bound}")
+    return "\n".join(lines)
+
+
+def in_partitions(seed: int, version: str) -> list[tuple[object, ...]]:
+    """All that was decided in a run, and all that jobs showed, which are in any partitions."""
+    draws = np.random.default_rng(seed)
+    conf, requests = parse_slurm_conf(partitioned(draws)), bursts(draws)
+    names = draws.choice(["free", "free", "short", "few", "down", ""], size=len(requests) // 4 + 1)
+    for place, request in enumerate(requests):
+        name = str(names[place // 4])
+        if name and request.array is None:
+            requests[place] = replace(request, options=replace(request.options, partitions=(name,)))
+    controller = Controller(conf, requests, slurm_version=version, operation=Operation(), seed=seed)
+    return outcome_of(controller, 30_000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["22.05", "24.11"]))
+def test_the_main_loop_passes_over_what_it_would_look_at_in_vain(seed: int, version: str) -> None:
+    passed = in_partitions(seed, version)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job_scheduler._Pass, "_may_pass_over", lambda _: False)
+        assert passed == in_partitions(seed, version)
