@@ -387,8 +387,8 @@ class Picker:
             nodes = nodes[first:] + nodes[:first][::-1]
         elif self._target - len(self._taken) <= 1:
             enough = members[self._enough(left)[members]].tolist()
-            if enough and self._missing > 0:
-                sizes = left if self._sizes is None else self._sizes
+            if enough:
+                sizes = left if self._sizes is None or self._taken else self._sizes
                 self._take(min(enough, key=lambda node: (int(sizes[node]), node)))
                 return
         for node in nodes:
