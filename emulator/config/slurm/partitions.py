@@ -96,6 +96,20 @@ def check_counted(partitions: Sequence[Partition], parameters: Settings, finding
             findings.notice(stated.location, f"memory is counted in {partition.name} as in the cluster")
 
 
+UNKNOWN_TO_LINEAR = ("LLN", "MaxCPUsPerNode", "MaxCPUsPerSocket")
+"""What a partition may say of its nodes, and select/linear does not ask."""
+
+
+def check_whole_nodes(partitions: Sequence[Partition], parameters: Settings, findings: Findings) -> None:
+    """Note what has no effect where the SelectType gives whole nodes to all jobs."""
+    if parameters.text("SelectType").lower() != "select/linear":
+        return
+    stated = [one.settings[name] for one in partitions for name in UNKNOWN_TO_LINEAR if name in one.settings]
+    for setting in (parameters.get("SelectTypeParameters.CR_LLN"), *stated):
+        if setting is not None and setting.text.upper() not in ("NO", "UNLIMITED"):
+            findings.notice(setting.location, f"{setting.name} has no effect: select/linear does not ask for it")
+
+
 def without(partition: Partition, keys: Collection[str]) -> Partition:
     """A partition as if some keys had not been stated; on the same nodes, and default if it was."""
     stated = {name: one for name, one in partition.settings.stated.items() if name not in keys}

@@ -16,7 +16,7 @@ from emulator.config.slurm.model import SlurmConf, with_defaults
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.options import MOVED
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.partitions import check_counted, check_topologies, read_partitions
+from emulator.config.slurm.partitions import check_counted, check_topologies, check_whole_nodes, read_partitions
 from emulator.config.slurm.power import read_power
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.releases import NEWEST, OLDEST
@@ -186,10 +186,12 @@ class _Reader:
         )
         check_topologies(partitions, topologies, findings)
         check_counted(partitions, parameters, findings)
+        check_whole_nodes(partitions, parameters, findings)
         if not (in_conf.switches or sections):
             self._notice_no_topology(parameters)
         self._notice_defaults(parameters)
         self._notice_moved(parameters)
+        self._notice_bounds(parameters)
         return SlurmConf(
             source=self._source,
             parameters=parameters,
@@ -227,3 +229,15 @@ class _Reader:
             if setting is not None:
                 text = f"{setting.name} has no effect: Slurm looks for {name} in DependencyParameters"
                 self._findings.notice(setting.location, text)
+
+    def _notice_bounds(self, parameters: Settings) -> None:
+        """Which bounds of backfill another one, or the want of accounting, makes vain."""
+        of_assocs, of_users = (parameters.get(f"SchedulerParameters.bf_max_job_{of}") for of in ("assoc", "user"))
+        if of_assocs is None or not of_assocs.value:
+            return
+        if of_users is not None and of_users.value:
+            text = f"{of_users.name} has no effect: bf_max_job_assoc takes its place"
+            self._findings.notice(of_users.location, text)
+        if "slurmdbd" not in parameters.text("AccountingStorageType").lower():
+            text = f"{of_assocs.name} bounds nothing: there are no associations without accounting_storage/slurmdbd"
+            self._findings.notice(of_assocs.location, text)

@@ -72,3 +72,43 @@ def test_what_stands_in_another_parameter_now_is_named() -> None:
         "SchedulerParameters.kill_invalid_depend has no effect: Slurm looks for kill_invalid_depend in "
         "DependencyParameters"
     ]
+
+
+VAIN_PARTITION = "NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL Default=YES LLN={lln} MaxCPUsPerNode={most}\n"
+
+
+@pytest.mark.parametrize(
+    ("select", "lln", "most", "told"),
+    [
+        (
+            "select/linear\nSelectTypeParameters=CR_LLN",
+            "YES",
+            "2",
+            ["SelectTypeParameters.CR_LLN", "LLN", "MaxCPUsPerNode"],
+        ),
+        ("select/linear", "NO", "UNLIMITED", []),
+        ("select/cons_tres\nSelectTypeParameters=CR_LLN", "YES", "2", []),
+    ],
+)
+def test_what_select_linear_does_not_ask_for_is_told(select, lln, most, told):
+    read = parse_slurm_conf(f"ClusterName=c\nSelectType={select}\n" + VAIN_PARTITION.format(lln=lln, most=most))
+    notices = [str(notice) for notice in read.notices]
+    assert [text.partition(": ")[2].split()[0] for text in notices if "does not ask for it" in text] == told
+
+
+@pytest.mark.parametrize(
+    ("options", "storage", "told"),
+    [
+        ("bf_max_job_assoc=2,bf_max_job_user=5", "slurmdbd", ["bf_max_job_user"]),
+        ("bf_max_job_assoc=2,bf_max_job_user=5", "none", ["bf_max_job_user", "bf_max_job_assoc"]),
+        ("bf_max_job_assoc=0,bf_max_job_user=5", "none", []),
+        ("bf_max_job_assoc=2", "slurmdbd", []),
+    ],
+)
+def test_bounds_of_backfill_that_bound_nothing_are_told(options, storage, told):
+    text = f"AccountingStorageType=accounting_storage/{storage}\nSchedulerParameters={options}\nNodeName=n1\n"
+    notices = [str(notice) for notice in parse_slurm_conf(text).notices]
+    names = [
+        text.partition(": SchedulerParameters.")[2].split()[0] for text in notices if "SchedulerParameters." in text
+    ]
+    assert names == told
