@@ -84,17 +84,10 @@ cdef void _put_in_order(long long[:, ::1] sets, long long many) noexcept
 cdef bint _before(long long[:, ::1] sets, long long one, long long other) noexcept
 cdef long long _tightest(
     Code code, long long[:, ::1] sets, long long largest, long long many, long long found, long long missing) noexcept
+@cython.locals(alone=cython.longlong, units=cython.longlong, following=cython.longlong, in_pieces=bint)
 cdef (long long, long long) _from_set(
     Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity, long long first,
     long long behind, long long[:, ::1] taken, long long found, long long missing) except *
-@cython.locals(alone=cython.longlong, units=cython.longlong)
-cdef (long long, long long) _from_pieces(
-    Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity, long long first,
-    long long behind, long long[:, ::1] taken, long long found, long long missing) except *
-@cython.locals(best=cython.longlong)
-cdef long long _least_piece(
-    const long long[::1] pieces, long long[::1] capacity, long long first, long long behind,
-    long long missing) noexcept
 cdef bint _done(Code code, long long found, long long missing) noexcept
 cdef long long _share(
     Code code, long long[:, ::1] machine, long long node, long long cpus, long long found,
@@ -107,7 +100,10 @@ cdef long long _eight(long long[::1] capacity, long long begin, bint within) noe
 cdef long long _sets_of(
     long long level, long long[::1] capacity, long long[:, ::1] machine, long long[:, ::1] sets) noexcept
 cdef long long _best(Code code, long long[:, ::1] sets, long long many, long long found, long long missing) noexcept
-cdef long long _least_sufficient(long long[::1] capacity, long long first, long long behind, long long missing) noexcept
+@cython.locals(best=cython.longlong, in_pieces=bint)
+cdef long long _least_sufficient(
+    const long long[::1] pieces, long long[::1] capacity, long long first, long long behind,
+    long long missing) noexcept
 @cython.locals(first=cython.longlong, last=cython.longlong, node=cython.longlong, index=cython.longlong, ascending=cython.bint)
 cpdef void put_in_order(long long found, long long[:, ::1] taken, long long[::1] room) noexcept
 @cython.locals(index=cython.longlong)

@@ -506,62 +506,25 @@ def _from_set(
     found: int,
     missing: int,
 ) -> tuple[int, int]:
-    if len(pieces):
-        return _from_pieces(code, machine, pieces, capacity, first, behind, taken, found, missing)
+    """Take nodes of a set; see :func:`_from_sets`."""
+    in_pieces = len(pieces) > 0
     if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
-        alone = _least_sufficient(capacity, first, behind, missing)
-        if alone >= 0:
-            first, behind = alone, alone + 1
-    for node in range(first, behind):
-        if _done(code, found, missing) or found >= code.most_nodes:
-            break
-        if found == code.most_nodes - 1 and min(capacity[node], code.per_node) < missing:
-            continue  # The last of as many as there may be must give all that is missing.
-        units = _share(code, machine, node, capacity[node], found, missing)
-        taken[0, found], taken[1, found] = node, units
-        found += 1
-        missing -= units
-    return found, missing
-
-
-def _from_pieces(
-    code: Code,
-    machine: Ints,
-    pieces: Ints,
-    capacity: Ints,
-    first: int,
-    behind: int,
-    taken: Ints,
-    found: int,
-    missing: int,
-) -> tuple[int, int]:
-    """As :func:`_from_set`, where the nodes of a piece are alike."""
-    if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
-        alone = _least_piece(pieces, capacity, first, behind, missing)
+        alone = _least_sufficient(pieces, capacity, first, behind, missing)
         if alone >= 0:
             first, behind = alone, alone + 1
     while first < behind and not _done(code, found, missing) and found < code.most_nodes:
-        for node in range(first, min(pieces[first], behind)):
+        following = pieces[first] if in_pieces else first + 1
+        for node in range(first, min(following, behind)):
             if _done(code, found, missing) or found >= code.most_nodes:
                 break
             if found == code.most_nodes - 1 and min(capacity[first], code.per_node) < missing:
-                break  # None of these gives all that is missing.
+                break  # The last of as many as there may be must give all that is missing.
             units = _share(code, machine, first, capacity[first], found, missing)
             taken[0, found], taken[1, found] = node, units
             found += 1
             missing -= units
-        first = pieces[first]
+        first = following
     return found, missing
-
-
-def _least_piece(pieces: Ints, capacity: Ints, first: int, behind: int, missing: int) -> int:
-    """As :func:`_least_sufficient`, where the nodes of a piece are alike."""
-    best = -1
-    while first < behind:
-        if capacity[first] >= missing and (best < 0 or capacity[first] < capacity[best]):
-            best = first
-        first = pieces[first]
-    return best
 
 
 def _done(code: Code, found: int, missing: int) -> bool:
@@ -645,12 +608,13 @@ def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
     return best
 
 
-def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> int:
+def _least_sufficient(pieces: Ints, capacity: Ints, first: int, behind: int, missing: int) -> int:
     """The node that suffices with least to spare, or -1."""
-    best = -1
-    for node in range(first, behind):
-        if capacity[node] >= missing and (best < 0 or capacity[node] < capacity[best]):
-            best = node
+    best, in_pieces = -1, len(pieces) > 0
+    while first < behind:
+        if capacity[first] >= missing and (best < 0 or capacity[first] < capacity[best]):
+            best = first
+        first = pieces[first] if in_pieces else first + 1
     return best
 
 
