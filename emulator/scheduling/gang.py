@@ -279,7 +279,8 @@ class Gang:
         self._queues = {partition.name: Queue(partition) for partition in tiers}
         # Slurm looks at cores, unless CPUs are what is consumed and tasks are not bound to them.
         unbound = cluster.conf.parameters.text("TaskPlugin").lower() in ("", "task/none")
-        self._counts = not cluster.parameters.whole_cores and unbound and not cluster.nodes_for.whole_nodes
+        by_cores = cluster.parameters.whole_cores or cluster.parameters.rules.TURNS_BY_CORES or not unbound
+        self._counts = not by_cores and not cluster.nodes_for.whole_nodes
         self._changes: list[Change] = []
 
     def settled(self) -> bool:

@@ -103,6 +103,7 @@ _PREEMPTION = (
         choices=("OFF", "CANCEL", "CHECKPOINT", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
     ),
     Word("PreemptParameters", HONOURED, "how victims are chosen", Kind.WORDS),
+    Word("TaskPlugin", HONOURED, "whether GANG looks at cores where CPUs are counted (22.05)", default="task/none"),
     Word("PreemptExemptTime", HONOURED, "how long a job runs before it can be preempted", Kind.TIME, "0"),
 )
 
@@ -210,7 +211,7 @@ _NOT_HERE = (
         "EpilogTimeout GpuFreqDef InactiveLimit InteractiveStepOptions JobCheckpointDir JobContainerType "
         "JobFileAppend KillOnBadExit LaunchParameters LaunchType MaxStepCount MaxTasksPerNode "
         "MpiDefault MpiParams NamespaceType ProctrackType PrologEpilogTimeout PrologFlags PrologTimeout "
-        "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout TaskPlugin "
+        "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout "
         "TaskPluginParam TmpFS UnkillableStepTimeout UseSpecResources WaitTime X11Parameters",
     ),
     *ignored("power is not capped", "PowerParameters PowerPlugin"),

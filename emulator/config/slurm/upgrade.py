@@ -426,6 +426,13 @@ def _suspending_qos(conf: SlurmConf) -> str:
     return "jobs that could suspend others by their QOS" if by_qos and gang else ""
 
 
+def _turns(conf: SlurmConf) -> str:
+    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
+    counted = "CR_CPU" in {word.upper().removesuffix("_MEMORY") for word in conf.parameters.words("SelectTypeParameters")}
+    unbound = conf.parameters.text("TaskPlugin").lower() in ("", "task/none")
+    return "jobs that stand still for others on their nodes" if gang and counted and unbound else ""
+
+
 def _switches(conf: SlurmConf) -> str:
     tree = conf.topology_conf.plugin == TREE
     return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology_conf.switches else ""
@@ -502,6 +509,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MAX_CPUS_OF_OWN": _max_cpus,
     "USERS_HAVE_PARTS": _user_parts,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
+    "TURNS_BY_CORES": _turns,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,

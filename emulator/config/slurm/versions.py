@@ -420,6 +420,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("qos_suspends_24", "qos_suspends_26"),
     )
+    TURNS_BY_CORES: bool = _rule(
+        "24.11",
+        "with GANG and CPUs counted, a job that stands still goes on once no other has any of its cores",
+        "without a TaskPlugin it goes on once there are as many CPUs as it and the others have, whichever they are",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("gang_cores_22", "gang_cores_24", "gang_cores_26"),
+    )
     GRACE_IS_REMEMBERED: bool = _rule(
         "24.11",
         "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: "

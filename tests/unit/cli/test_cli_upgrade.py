@@ -107,6 +107,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAX_CPUS_OF_OWN": "",
         "USERS_HAVE_PARTS": "",
         "QOS_SUSPENDS_IN_TURN": "",
+        "TURNS_BY_CORES": "",
         "GRACE_IS_REMEMBERED": "",
         "GRACE_IS_FORGOTTEN": "",
         "LEAST_LOADED_BY_LOOKS": "partition q",
@@ -192,6 +193,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAX_CPUS_OF_OTHERS",
         "USERS_HAVE_PARTS",
         "QOS_SUSPENDS_IN_TURN",
+        "TURNS_BY_CORES",
         "GRACE_IS_REMEMBERED",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
@@ -284,6 +286,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     gang = parse_slurm_conf(f"PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n{plain}")
     concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
     assert concerns["GRACE_IS_REMEMBERED"] == "jobs of a QOS with GraceTime"
+    assert not concerns["TURNS_BY_CORES"]
+    counted = parse_slurm_conf(f"PreemptMode=SUSPEND,GANG\nSelectTypeParameters=CR_CPU\n{plain}")
+    concerns_of_counted = {one.rule.name: one.concerns for one in changes(counted, "22.05", "24.11").rules}
+    assert concerns_of_counted["TURNS_BY_CORES"] == "jobs that stand still for others on their nodes"
     graced = parse_slurm_conf(plain.replace("ALL", "ALL GraceTime=20"))
     grace = next(one for one in changes(graced, "22.05", "24.11").rules if one.rule.name == "GRACE_IS_REMEMBERED")
     assert grace.concerns == "partition p"
