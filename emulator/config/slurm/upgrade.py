@@ -428,7 +428,9 @@ def _suspending_qos(conf: SlurmConf) -> str:
 
 def _turns(conf: SlurmConf) -> str:
     gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
-    counted = "CR_CPU" in {word.upper().removesuffix("_MEMORY") for word in conf.parameters.words("SelectTypeParameters")}
+    counted = "CR_CPU" in {
+        word.upper().removesuffix("_MEMORY") for word in conf.parameters.words("SelectTypeParameters")
+    }
     unbound = conf.parameters.text("TaskPlugin").lower() in ("", "task/none")
     return "jobs that stand still for others on their nodes" if gang and counted and unbound else ""
 
