@@ -227,6 +227,15 @@ class Job(JobFields, ReadOnly):
         """How many nodes it runs on; its processors where they are only counted."""
         return self.processors
 
+    @property
+    def record(self) -> int:
+        """Where the controller's list has its record: a number that is below those of what stands behind it.
+
+        Jobs come as they were submitted, an array as one. Of an array the first task that starts keeps that record,
+        and what is left gets one at the end of the list.
+        """
+        return self.id if self.array is None else self.array
+
     def outranks(self, other: Job) -> bool:
         """Whether this job goes before ``other``: priority first, then (submit, id)."""
         return bool(self._order < other._order)
@@ -285,9 +294,8 @@ class Run(NamedTuple):
 
     @property
     def record(self) -> tuple[int, int]:
-        """What equal runs are sorted by: the id of the job or of its array, then runs of one array as they began."""
-        array = self.job.array
-        return (self.job.id, 0) if array is None else (array, self.sequence)
+        """What equal runs are sorted by: where the controller's list has the record of the job, then as they began."""
+        return self.job.record, self.sequence
 
 
 class Jobs(Sequence[Job]):

@@ -23,9 +23,13 @@ Windows end so long after the first multiple of it that follows the first end of
 
 
 class Release(NamedTuple):
-    """What a job gives back when it ends; ``jobs`` is 0 if it is suspended, and does not count on its nodes."""
+    """What a job gives back when it ends; ``jobs`` is 0 if it is suspended, and does not count on its nodes.
+
+    Those that end together come in the order of the controller's list, where they have a ``place``.
+    """
 
     end: float
+    place: int
     id: int
     allocation: Allocation
     jobs: int
@@ -33,13 +37,14 @@ class Release(NamedTuple):
 
 def releases(cluster: Cluster, left_out: Container[int] = ()) -> list[Release]:
     """What jobs on the machine give back, in the order in which they are planned to end."""
+    place = cluster.order.listed.place
     ends = [
-        Release(cluster.planned_end(job), job.id, job.run.at_base, 1)
+        Release(cluster.planned_end(job), place(job), job.id, job.run.at_base, 1)
         for job in cluster.running.values()
         if job.run is not None and job.id not in left_out
     ]
     ends += [
-        Release(cluster.planned_end(job), job.id, job.run.held, 0)
+        Release(cluster.planned_end(job), place(job), job.id, job.run.held, 0)
         for job in cluster.suspended.values()
         if job.run is not None
     ]

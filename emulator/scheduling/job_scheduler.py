@@ -97,7 +97,7 @@ class _Pass:
                 self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
-            if self._cluster.order.listed is None and self._no_job_left():
+            if not self._cluster.order.by_list and self._no_job_left():
                 self._tell_those_behind(self._up_to_component(pairs, index), index, self._looks)
                 break
             self._passes_over = self._may_pass_over()
@@ -106,7 +106,7 @@ class _Pass:
     def _may_pass_over(self) -> bool:
         """Whether jobs behind one for which their partition is kept are not looked at one by one."""
         order, depth = self._cluster.order, self._cluster.parameters.partition_job_depth
-        special = self._arrays or self._making_way or depth or order.magnets or order.listed is not None
+        special = self._arrays or self._making_way or depth or order.magnets or order.by_list
         return bool(self._failed) and not special
 
     def _queue(self) -> list[Pair]:
@@ -145,7 +145,7 @@ class _Pass:
             else:
                 yield index, job, partition
             index += 1
-            if self._cluster.order.listed is None:
+            if not self._cluster.order.by_list:
                 continue
             if len(job.partitions) > 1:
                 if job.run is not None and job.run.partition == partition.name:
@@ -164,7 +164,6 @@ class _Pass:
         """
         ready, waiting = {job.id for _, job, _ in pairs}, self._cluster.waiting
         listed = self._cluster.order.listed
-        assert listed is not None
         last = listed.place(started)
         while left:
             behind = [job for job in waiting.values() if listed.place(job) > last]
@@ -192,7 +191,7 @@ class _Pass:
             return False
         reason = partition_reason(job, partition, least=False)
         if reason is not None:
-            if len(job.partitions) == 1 or self._cluster.order.listed is not None:
+            if len(job.partitions) == 1 or self._cluster.order.by_list:
                 job.reason = reason
             return False
         return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
@@ -417,7 +416,7 @@ class _Pass:
         own = self._controls.reservations.of(job)
         if own is None or "FLEX" not in own.flags or self._cluster.parameters.rules.FLEX_IS_WAITED_FOR:
             return False
-        if self._cluster.order.listed is not None and len(job.partitions) == 1:
+        if self._cluster.order.by_list and len(job.partitions) == 1:
             return False
         return self._has_more_nodes(job, partition)
 

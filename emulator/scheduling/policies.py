@@ -28,7 +28,6 @@ from emulator.scheduling.seen import (
     SeenState,
 )
 from emulator.state.job import Job as ControlledJob
-from emulator.state.order import Listed
 from emulator.state.partition import Partition
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Association, Qos, Request
@@ -99,9 +98,7 @@ class Policies:
         if cluster.parameters.preempt_mode != ("OFF",):
             cluster.order.tiers_first = self.by_partition
             cluster.order.preempts = _preempts if getattr(self.preempt, "by_qos", False) else None
-            cluster.order.places = Listed() if cluster.order.preempts is not None else None
-        if _in_order_of_arrival(selection, cluster):
-            cluster.order.listed = Listed()
+        cluster.order.by_list = _in_order_of_arrival(selection, cluster)
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)

@@ -1,12 +1,12 @@
 # C types of run_kernel.py.
 cimport cython
 
-cdef long long FIRST, ID, MANY, NODE
+cdef long long FIRST, ID, MANY, NODE, PLACE
 
 @cython.locals(row=cython.longlong)
 cpdef void put_in(
-    double[::1] ends, long long[:, ::1] index, long long count, double end, long long job, long long first,
-    long long many) except *
+    double[::1] ends, long long[:, ::1] index, long long count, double end, long long job, long long place,
+    long long first, long long many) except *
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong, many=cython.longlong, row=cython.longlong)
 cpdef long long take_out(double[::1] ends, long long[:, ::1] index, long long count, double end, long long job) except -1
 cdef void _copy(long long[:, ::1] index, long long row, long long to) noexcept

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, Reals
+from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, PLACE, Reals
 from slurm_sim_plugins.nodes import Ints
 
 
-def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, first: int, many: int) -> None:
-    """Put a run where it stands by its planned end, then by the id of its job.
+def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, place: int, first: int, many: int) -> None:
+    """Put a run where it stands by its planned end, then by the place of its job in the controller's list.
 
     Args:
         ends: of so many runs; there is room for one more.
@@ -20,16 +20,17 @@ def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, first: in
         count: how many there are.
         end: when it is planned to end.
         job: the id of its job.
+        place: that of its job in the list.
         first: where its entries begin.
         many: how many it has.
     """
     row = count
-    while row > 0 and (ends[row - 1] > end or (ends[row - 1] == end and index[row - 1, ID] > job)):
+    while row > 0 and (ends[row - 1] > end or (ends[row - 1] == end and index[row - 1, PLACE] > place)):
         ends[row] = ends[row - 1]
         _copy(index, row - 1, row)
         row -= 1
     ends[row] = end
-    index[row, FIRST], index[row, MANY], index[row, ID] = first, many, job
+    index[row, FIRST], index[row, MANY], index[row, ID], index[row, PLACE] = first, many, job, place
 
 
 def take_out(ends: Reals, index: Ints, count: int, end: float, job: int) -> int:
@@ -57,7 +58,8 @@ def take_out(ends: Reals, index: Ints, count: int, end: float, job: int) -> int:
 
 
 def _copy(index: Ints, row: int, to: int) -> None:
-    index[to, FIRST], index[to, MANY], index[to, ID] = index[row, FIRST], index[row, MANY], index[row, ID]
+    index[to, FIRST], index[to, MANY] = index[row, FIRST], index[row, MANY]
+    index[to, ID], index[to, PLACE] = index[row, ID], index[row, PLACE]
 
 
 def write(entries: Ints, first: int, nodes: Sequence[int], units: tuple[int, ...], memory: tuple[int, ...]) -> None:

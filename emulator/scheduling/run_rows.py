@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
-FIRST, MANY, ID = range(3)
-"""Columns of the index: where its entries begin, how many there are, whose they are."""
+FIRST, MANY, ID, PLACE = range(4)
+"""Columns of the index: where its entries begin, how many there are, whose they are, its job's place in the list."""
 NODE = 0
 """Row of the entries; behind it those of :attr:`slurm_sim_plugins.nodes.Free.table`."""
 COLUMN = 1

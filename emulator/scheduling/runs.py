@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emulator.scheduling.run_kernel import put_in, take_out, write
-from emulator.scheduling.run_rows import ID, Reals
+from emulator.scheduling.run_rows import ID, PLACE, Reals
 from emulator.state.job import Job
 from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Ints
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunTable:
-    """Runs in the order of (planned end, job id), and what each gives back on which node.
+    """Runs in the order of (planned end, place in the controller's list), and what each gives back on which node.
 
     The order is kept as runs come and go. While the planned end of some run depends on more
     than its limit, the table is rebuilt whenever it is wanted.
@@ -35,7 +35,7 @@ class RunTable:
         self._kinds = list(cluster.machine.gres)
         self.count = self._used = self._wasted = 0
         self.ends: Reals = np.empty(256)
-        self.index: Ints = np.zeros((256, 3), dtype=np.int64)
+        self.index: Ints = np.zeros((256, 4), dtype=np.int64)
         self.entries: Ints = np.zeros((4 + len(self._kinds), 1024), dtype=np.int64)
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
@@ -82,7 +82,7 @@ class RunTable:
             late = int(ends.searchsorted(now, side="right"))
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
-            order = np.lexsort((index[:, ID], ends))
+            order = np.lexsort((index[:, PLACE], ends))
             ends, index = ends[order], index[order]
         return ends, index
 
@@ -101,7 +101,8 @@ class RunTable:
         self._raw.clear()
         self._stale = bool(self._odd)
         runs = [job for job in self._cluster.running.values() if job.run is not None]
-        for end, _, job in sorted((self._end(job), job.id, job) for job in runs):
+        place = self._cluster.order.listed.place
+        for end, _, job in sorted((self._end(job), place(job), job) for job in runs):
             self._insert(job, end)
 
     def _end(self, job: Job) -> float:
@@ -115,7 +116,8 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
+        place, many = self._cluster.order.listed.place(job), len(job.run.allocation.nodes)
+        put_in(self.ends, self.index, self.count, end, job.id, place, self._used, many)
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.at_base)

@@ -151,6 +151,11 @@ class SeenJob(Job):
     priority = shown("priority", "Its priority; of one in several partitions the highest.")
 
     @property
+    def record(self) -> int:
+        """Where the controller's list has its record."""
+        return self._cluster.order.listed.place(self._of)
+
+    @property
     def dependencies(self) -> Sequence[int]:
         """Ids of the jobs that it depends on."""
         return [each.job for each in self._of.options.dependencies]

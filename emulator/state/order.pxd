@@ -3,10 +3,10 @@ cimport cython
 from emulator.state.job cimport Job
 
 cdef class Order:
-    cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, places, preempts, tiers_first
+    cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, preempts, tiers_first
     cdef public list _pairs
     cdef public dict _many
-    cdef public bint _lent, _stale
+    cdef public bint _lent, _stale, by_list
 
     cpdef changed(self)
     @cython.locals(pairs=list, pair=tuple)

@@ -36,22 +36,29 @@ class Magnet(Protocol):
         """Whether a job may use it."""
 
 
+SPLITS = 28
+"""Bits of a place in the controller's list for the records that were added behind the one of that number."""
+
+
 class Listed:
     """Where jobs stand in the controller's list: as they were submitted, one record for an array.
 
     A task that starts keeps the record of its array. What is left of that gets another one, at the end of the list.
+    What is equal otherwise goes by it: runs that end together, and those that are preempted.
     """
 
     def __init__(self) -> None:
         self._last = 0
         self._splits = 0
-        self._own: dict[int, tuple[int, int]] = {}
-        self._left: dict[int, tuple[int, int]] = {}
+        self._own: dict[int, int] = {}
+        self._left: dict[int, int] = {}
 
-    def place(self, job: Job) -> tuple[int, int]:
-        """The place of a job's record."""
-        first = job.request.array or job.id
-        return self._own.get(job.id) or self._left.get(first, (first, 0))
+    def place(self, job: Job) -> int:
+        """The place of a job's record: a number that is below those of what stands behind it."""
+        array = job.request.array
+        if array is None:
+            return job.id << SPLITS
+        return self._own.get(job.id) or self._left.get(array, array << SPLITS)
 
     def submitted(self, job: Job) -> None:
         """A job comes to the end."""
@@ -63,7 +70,7 @@ class Listed:
             return False
         self._own[job.id] = self.place(job)
         self._splits += 1
-        self._left[job.request.array] = (self._last, self._splits)
+        self._left[job.request.array] = (self._last << SPLITS) + self._splits
         return True
 
 
@@ -79,22 +86,21 @@ class Order:
     Attributes:
         tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
         preempts: whether one job may preempt another by their QOS; None where none may.
-        listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
-        places: where jobs stand in that list, where one may preempt another by their QOS; None where none may.
+        listed: where jobs stand in the controller's list.
+        by_list: whether that orders the queue, whatever the numbers of jobs.
         magnets: reservations that draw jobs, by their begin: a job that may use one and names none is tried there, too.
     """
 
     __slots__ = (
         *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
-        *("listed", "magnets", "places", "preempts", "tiers_first"),
+        *("by_list", "listed", "magnets", "preempts", "tiers_first"),
     )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
         self._reservations = reservations
         self.tiers_first = False
         self.preempts: Callable[[Job, Job], bool] | None = None
-        self.listed: Listed | None = None
-        self.places: Listed | None = None
+        self.listed, self.by_list = Listed(), False
         self.magnets: Sequence[Magnet] = ()
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
@@ -194,16 +200,12 @@ class Order:
 
     def started(self, job: Job) -> None:
         """A job starts."""
-        if self.listed is not None and self.listed.started(job):
+        if self.listed.started(job) and self.by_list:
             self.changed()
-        if self.places is not None:
-            self.places.started(job)
 
     def submitted(self, job: Job) -> None:
         """A job comes to the end of the controller's list."""
-        for one in (self.listed, self.places):
-            if one is not None:
-                one.submitted(job)
+        self.listed.submitted(job)
 
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now; a list that stays so, and is not to be changed."""
@@ -249,8 +251,8 @@ class Order:
             return both + first[place:] + second[behind:]
 
         records: dict[tuple[int, int], list[Pair]] = {}
-        place = (self.places or Listed()).place
-        for pair in sorted(pairs, key=lambda pair: (*place(pair[1]), pair[1].id, pair[0])):
+        place = self.listed.place
+        for pair in sorted(pairs, key=lambda pair: (place(pair[1]), pair[1].id, pair[0])):
             job = pair[1]
             record = -(job.request.array or 0) if job.waits_with_others else job.id
             records.setdefault((record, pair[0]), []).append(pair)
@@ -269,8 +271,8 @@ class Order:
     def rank(self, pair: Pair) -> Rank:
         """By what an entry is ordered, as its job is now."""
         index, job, partition = pair
-        if self.listed is not None:
-            return (0, 0, 0, *self.listed.place(job), index, job.request.task)
+        if self.by_list:
+            return (0, 0, 0, 0, self.listed.place(job), index, job.request.task)
         drawn = index >= len(job.partitions)
         above = drawn or (bool(self._reservations) and job.request.options.reservation in self._reservations)
         number = job.number_in(partition.name) if job.priorities else job.priority
@@ -293,7 +295,7 @@ class Order:
 
     def magnets_of(self, job: Job) -> Sequence[str]:
         """Names of the reservations that draw a job: none a component, nor one that names a reservation."""
-        if not self.magnets or self.listed is not None:
+        if not self.magnets or self.by_list:
             return ()
         if job.request.options.reservation or job.request.het_job_id is not None:
             return ()
@@ -336,7 +338,7 @@ class Order:
 
     def _is_in_order(self, answer: object, numbers: Ints) -> bool:
         """Whether the pairs come as they stand; false if the numbers of a column do not say."""
-        if self.listed is not None or self._reservations:
+        if self.by_list or self._reservations:
             return False
         before = 0
         last: Pair | None = None
@@ -371,7 +373,7 @@ class Order:
         job, behind = one[1], other[1]
         # A job in one partition has no other numbers but its priority.
         plain = one[2] is other[2] and one[0] == other[0] and job.priorities is EMPTY and behind.priorities is EMPTY
-        if not plain or self.listed is not None or self._reservations:
+        if not plain or self.by_list or self._reservations:
             return self.rank(one) < self.rank(other)
         if job.priority > behind.priority:
             return True

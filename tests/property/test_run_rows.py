@@ -21,28 +21,28 @@ STEPS = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(STEPS)
-def test_runs_stand_by_planned_end_and_then_by_job(steps: list[tuple[int, float, int]]) -> None:
+def test_runs_stand_by_planned_end_and_then_by_place_in_the_list(steps: list[tuple[int, float, int]]) -> None:
     for kernel in forms("emulator.scheduling.run_kernel"):
-        ends, index = np.zeros(ROOM), np.zeros((ROOM, 3), dtype=np.int64)
-        expected: list[tuple[float, int, int, int]] = []
+        ends, index = np.zeros(ROOM), np.zeros((ROOM, 4), dtype=np.int64)
+        expected: list[tuple[float, int, int, int, int]] = []
         for first, (draw, end, many) in enumerate(steps):
-            job = draw % 1000 * ROOM + first
+            job, place = draw % 1000 * ROOM + first, draw % 7 * ROOM + first
             if draw % 3 == 0 and expected:
                 gone = expected.pop(draw % len(expected))
-                assert kernel.take_out(ends, index, len(expected) + 1, gone[0], gone[1]) == gone[3]
+                assert kernel.take_out(ends, index, len(expected) + 1, gone[0], gone[2]) == gone[4]
             else:
-                kernel.put_in(ends, index, len(expected), end, job, first, many)
-                expected.append((end, job, first, many))
+                kernel.put_in(ends, index, len(expected), end, job, place, first, many)
+                expected.append((end, place, job, first, many))
                 expected.sort()
             count = len(expected)
             assert ends[:count].tolist() == [end for end, *_ in expected]
-            assert index[:count].tolist() == [[first, many, job] for _, job, first, many in expected]
+            assert index[:count].tolist() == [[first, many, job, place] for _, place, job, first, many in expected]
 
 
 def test_a_run_that_is_not_there_is_told() -> None:
     for kernel in forms("emulator.scheduling.run_kernel"):
-        ends, index = np.zeros(2), np.zeros((2, 3), dtype=np.int64)
-        kernel.put_in(ends, index, 0, 5.0, 1, 0, 1)
+        ends, index = np.zeros(2), np.zeros((2, 4), dtype=np.int64)
+        kernel.put_in(ends, index, 0, 5.0, 1, 3, 0, 1)
         with pytest.raises(LookupError, match="7"):
             kernel.take_out(ends, index, 1, 5.0, 7)
         assert index[0, ID] == 1

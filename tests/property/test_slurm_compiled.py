@@ -182,7 +182,8 @@ def test_the_queue_stays_in_the_order_of_a_fresh_sort(seed: int) -> None:
 
     def look() -> None:
         fresh = Order(controller.cluster.waiting, controller.cluster.reservations)
-        fresh.tiers_first, fresh.preempts, fresh.listed = kept.tiers_first, kept.preempts, kept.listed
+        fresh.tiers_first, fresh.preempts = kept.tiers_first, kept.preempts
+        fresh.listed, fresh.by_list = kept.listed, kept.by_list
         fresh.changed()
         assert kept.pairs() == fresh.pairs()
         assert kept.kinds() == fresh.kinds()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.state.job import Job
-from emulator.state.order import Listed, Order
+from emulator.state.order import Order
 
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
@@ -121,7 +121,7 @@ def test_what_is_left_of_an_array_goes_to_the_end_of_the_list() -> None:
         waiting[number].request.array, waiting[number].request.task = 1, task
     waiting[3].request.array, waiting[3].request.task = None, 0
     order = Order(waiting)
-    order.listed = Listed()
+    order.by_list = True
     for job in waiting.values():
         order.listed.submitted(job)
     order.changed()
