@@ -20,7 +20,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
 from emulator.limits.asked import LimitedCluster, LimitedJob
-from emulator.limits.assoc_mgr import AssocMgr, Quality, Share, Use, resources_of
+from emulator.limits.assoc_mgr import RUN_MINUTES, AssocMgr, Quality, Share, Use, resources_of
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.limits.resets import next_reset
 from emulator.limits.tres import NODE, Tres, Vector
@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 NO_QOS = "Invalid qos specification"
 LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
 NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
+NO_LIMIT = 4_294_967_294 * acct_policy.MINUTE
+"""Seconds: with so many minutes Slurm notes that a job has no limit, and counts them."""
 HALF_LIVES = 20
 """After so many of them usage is within a millionth of where it goes."""
 
@@ -95,7 +97,11 @@ class Accounting:
         self.tres = Tres(conf, resources_of(accounts))
         self._cluster = cluster
         self._read_partitions(conf)
-        self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals)
+        binds = cluster.parameters.rules.RUN_MINUTES_BIND_USERS
+        self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals, binds)
+        for name, qos in accounts.qos.items():
+            for limit in filter(qos.tres, () if binds else RUN_MINUTES):
+                log.warning(f"QOS {name}: {limit} has no effect in this version of Slurm")
         for partition in conf.partitions:
             if partition.qos and not self.has_qos(partition.qos):
                 log.warning(
@@ -400,7 +406,8 @@ class Accounting:
             if kept:
                 return "QOSUsageThreshold"
         # Nothing bounds the limit that an operator gives a job.
-        return acct_policy.before_nodes(account, 0.0 if job.limit_of_operator else job.limit, self.usage)
+        limit = 0.0 if job.limit_of_operator else _counted_limit(job, partition)
+        return acct_policy.before_nodes(account, limit, self.usage)
 
     def refusal(
         self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None, planned: bool = False
@@ -419,7 +426,7 @@ class Accounting:
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
         if account.tests_nodes:
             self._count_nodes(account, self._nodes_at_start(job, partition, allocation, planned))
-        return self._with_nodes(account, amounts, job, self.usage)
+        return self._with_nodes(account, amounts, _counted_limit(job, partition), self.usage)
 
     def _nodes_at_start(
         self, job: LimitedJob, partition: Partition, allocation: Allocation | None, planned: bool
@@ -430,8 +437,8 @@ class Accounting:
         named = job.wants[partition.name].required
         return () if named is None else np.flatnonzero(named).tolist()
 
-    def _with_nodes(self, account: Account, amounts: Vector, job: LimitedJob, usage: Usage) -> str:
-        return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), usage, "SAFE" in self.enforces)
+    def _with_nodes(self, account: Account, amounts: Vector, limit: float, usage: Usage) -> str:
+        return acct_policy.with_nodes(account, amounts, limit, usage, "SAFE" in self.enforces)
 
     def heavier(self, job: LimitedJob, partition: Partition) -> Mask | None:
         """Nodes that would count against a limit in addition, where others of their line count already; None for none.
@@ -513,8 +520,8 @@ class Accounting:
         """Whether a limit keeps a job from starting in a partition, with this usage."""
         account = self._limited(job, partition)
         return account is not None and bool(
-            acct_policy.before_nodes(account, job.limit, usage)
-            or self._with_nodes(account, self._wanted(job, partition), job, usage)
+            acct_policy.before_nodes(account, _counted_limit(job, partition), usage)
+            or self._with_nodes(account, self._wanted(job, partition), _counted_limit(job, partition), usage)
         )
 
     def cleared(self, since: float) -> float:
@@ -701,6 +708,18 @@ class Accounting:
         """The usage that counts for an association."""
         self.factor(share)
         return share.effective or 0.0
+
+
+def _counted_limit(job: LimitedJob, partition: Partition) -> float:
+    """Seconds for which limits count a job: of one without a limit before its first start the most that there are.
+
+    It gets the partition's ``DefaultTime``, or ``MaxTime``, only then: without a ``DefaultTime`` it is beyond any limit
+    of minutes before. (Slurm's sources, and recorded.)
+    """
+    stated = job.options.time_limit is not None or job.limit_of_operator or job.runs
+    if stated or job.partitions[0].default_time is not None:
+        return min(job.limit, NO_LIMIT)
+    return NO_LIMIT if partition.default_time is None else min(partition.default_time, NO_LIMIT)
 
 
 @lru_cache(maxsize=4096)

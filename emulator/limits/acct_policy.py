@@ -313,9 +313,23 @@ def _never_on(account: Account, amounts: Vector, limit: float) -> str:
 
 
 def longest(account: Account) -> float:
-    """The limit of a job that states none: the ``MaxWall`` that holds (observation E9); infinite for none."""
-    bounds = [*(bounds for _, bounds in account.own), next(account.limits())[1]]
-    return next((one.max_wall for one in bounds if one.max_wall is not None), float("inf"))
+    """The limit of a job that states none (observation E9); infinite for none.
+
+    It is the least of ``MaxWall`` and ``GrpWall`` of its qualities of service, else the first that its associations
+    have; with ``DenyOnLimit``, or without a quality of service, the least of all. (Slurm's sources, and recorded.)
+    """
+    strict = not account.qualities or any("DENYONLIMIT" in quality.flags for quality in account.qualities)
+    of_qualities = [wall for _, bounds in account.own for wall in _walls(bounds)]
+    of_line = [wall for share, bounds in account.limits() for wall in _walls(bounds, share is account.share)]
+    if strict or of_qualities:
+        return min(of_qualities + of_line if strict else of_qualities, default=math.inf)
+    return next(iter(of_line), math.inf)
+
+
+def _walls(bounds: Bounds, of_jobs: bool = True) -> list[float]:
+    """Seconds that these limits allow jobs in all, and a job."""
+    in_all = [] if bounds.grp_wall is None else [bounds.grp_wall * MINUTE]
+    return in_all if bounds.max_wall is None or not of_jobs else [*in_all, bounds.max_wall]
 
 
 # Before nodes are looked for
@@ -424,8 +438,8 @@ def _of_quality(
     if found:
         return found
     for kind, limits, use in (
-        ("PerAccount", bounds.max_run_mins_account, quality.accounts.get(account.account)),
-        ("QOSMaxPerUser", bounds.max_run_mins_user, quality.users.get(account.user)),
+        ("RunMinutesPerAccount", bounds.max_run_mins_account, quality.accounts.get(account.account)),
+        ("RunMinutesPerUser", bounds.max_run_mins_user, quality.users.get(account.user)),
     ):
         index = _too_long(limits, minutes, use, usage)
         if index is not None:

@@ -20,6 +20,10 @@ Limits = tuple[tuple[int, float], ...]
 """(index of the resource, most of it); memory in mebibytes, minutes of a resource in minutes."""
 
 
+RUN_MINUTES = ("MaxTRESRunMinsPerUser", "MaxTRESRunMinsPerAccount")
+"""Limits of a quality of service on the minutes that running jobs may still use, of a user and of an account."""
+
+
 @dataclass(slots=True)
 class Bounds:
     """Limits of one association or quality of service; None and nothing are for no limit.
@@ -253,6 +257,7 @@ class AssocMgr:
         tres: the resources that are counted.
         by_level: whether shares are parts of those of the siblings (Fair Tree), not of all.
         totals: what of each resource there is for a quality of service of a name (``Relative``).
+        run_minutes: whether qualities of service bound the minutes that running jobs of a user may still use.
 
     Attributes:
         accounts: as given; when its version has changed, call :meth:`refresh`.
@@ -263,11 +268,19 @@ class AssocMgr:
         rows: how many rows of usage there are.
     """
 
-    def __init__(self, accounts: Accounts, tres: Tres, by_level: bool, totals: Callable[[str], Vector]) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        tres: Tres,
+        by_level: bool,
+        totals: Callable[[str], Vector],
+        run_minutes: bool = True,
+    ) -> None:
         self.accounts = accounts
         self._totals = totals
         self._tres = tres
         self._by_level = by_level
+        self._run_minutes = run_minutes
         self._rows = _Rows()
         self.version = -1
         self.shares: Mapping[Key, Share] = {}
@@ -374,8 +387,8 @@ class AssocMgr:
             min_tres=self._limits(record, "MinTRESPerJob"),
             max_tres_user=self._limits(record, "MaxTRESPerUser"),
             max_tres_account=self._limits(record, "MaxTRESPerAccount"),
-            max_run_mins_user=self._limits(record, "MaxTRESRunMinsPerUser"),
-            max_run_mins_account=self._limits(record, "MaxTRESRunMinsPerAccount"),
+            max_run_mins_user=self._limits(record, RUN_MINUTES[0]) if self._run_minutes else (),
+            max_run_mins_account=self._limits(record, RUN_MINUTES[1]) if self._run_minutes else (),
             grp_accrue=record.number("GrpJobsAccrue"),
             max_accrue=record.number(accrue),
             max_accrue_account=record.number("MaxJobsAccruePerAccount"),

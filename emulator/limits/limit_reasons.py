@@ -23,6 +23,8 @@ _CALLED = {
     "QOSMaxPerUser": "QOSMax{}PerUser",
     "QOSMin": "QOSMin{}",
     "PerAccount": "Max{}PerAccount",
+    "RunMinutesPerAccount": "Max{}RunMinsPerAccount",
+    "RunMinutesPerUser": "Max{}RunMinsPerUser",
 }
 """The rule, as far as there is one."""
 _GENERIC = "GRES"
@@ -49,6 +51,7 @@ _EXCEPTIONS = {
 }
 _SHORT = {CPU: "Cpu", MEMORY: "Mem", NODE: "Node", BILLING: "Billing"}
 _LONG_MEMORY = ("QOSMaxMinutesPerJob", "QOSMaxPerJob", "QOSMaxPerNode", "QOSMaxPerUser", "QOSMin", "PerAccount")
+_LONG_MEMORY += ("RunMinutesPerAccount", "RunMinutesPerUser")
 """Where memory is not cut short."""
 OF_JOBS = (
     "AssocGrpJobsLimit",

@@ -426,6 +426,11 @@ def _suspending_qos(conf: SlurmConf) -> str:
     return "jobs that could suspend others by their QOS" if by_qos and gang else ""
 
 
+def _run_minutes(conf: SlurmConf) -> str:
+    limited = "LIMITS" in enforced(conf)
+    return "jobs of a QOS with MaxTRESRunMinsPerUser or MaxTRESRunMinsPerAccount" if limited else ""
+
+
 def _turns(conf: SlurmConf) -> str:
     gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
     counted = "CR_CPU" in {
@@ -512,6 +517,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "USERS_HAVE_PARTS": _user_parts,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "TURNS_BY_CORES": _turns,
+    "RUN_MINUTES_BIND_USERS": _run_minutes,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,

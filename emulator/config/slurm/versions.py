@@ -427,6 +427,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gang_cores_22", "gang_cores_24", "gang_cores_26"),
     )
+    RUN_MINUTES_BIND_USERS: bool = _rule(
+        "24.11",
+        "MaxTRESRunMinsPerUser and MaxTRESRunMinsPerAccount of a quality of service keep jobs waiting",
+        "they are taken, and have no effect",
+        "not named in the release notes; Slurm's sources of both have it",
+        *("unlimited_minutes_22", "unlimited_minutes_24", "unlimited_minutes_26"),
+    )
     GRACE_IS_REMEMBERED: bool = _rule(
         "24.11",
         "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: "

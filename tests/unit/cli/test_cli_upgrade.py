@@ -108,6 +108,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "USERS_HAVE_PARTS": "",
         "QOS_SUSPENDS_IN_TURN": "",
         "TURNS_BY_CORES": "",
+        "RUN_MINUTES_BIND_USERS": "",
         "GRACE_IS_REMEMBERED": "",
         "GRACE_IS_FORGOTTEN": "",
         "LEAST_LOADED_BY_LOOKS": "partition q",
@@ -194,6 +195,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "USERS_HAVE_PARTS",
         "QOS_SUSPENDS_IN_TURN",
         "TURNS_BY_CORES",
+        "RUN_MINUTES_BIND_USERS",
         "GRACE_IS_REMEMBERED",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
@@ -287,6 +289,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
     assert concerns["GRACE_IS_REMEMBERED"] == "jobs of a QOS with GraceTime"
     assert not concerns["TURNS_BY_CORES"]
+    limited = parse_slurm_conf(f"AccountingStorageEnforce=limits\n{plain}")
+    concerns_of_limited = {one.rule.name: one.concerns for one in changes(limited, "22.05", "24.11").rules}
+    expected = "jobs of a QOS with MaxTRESRunMinsPerUser or MaxTRESRunMinsPerAccount"
+    assert concerns_of_limited["RUN_MINUTES_BIND_USERS"] == expected
     counted = parse_slurm_conf(f"PreemptMode=SUSPEND,GANG\nSelectTypeParameters=CR_CPU\n{plain}")
     concerns_of_counted = {one.rule.name: one.concerns for one in changes(counted, "22.05", "24.11").rules}
     assert concerns_of_counted["TURNS_BY_CORES"] == "jobs that stand still for others on their nodes"

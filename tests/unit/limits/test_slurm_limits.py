@@ -70,8 +70,8 @@ def test_below_the_least_priority_of_its_account_a_job_keeps_nothing():
 @pytest.mark.parametrize(
     ("stated", "reason"),
     [
-        ("MaxTRESRunMinsPU=cpu=50", "QOSMaxCpuPerUserLimit"),
-        ("MaxTRESRunMinsPA=cpu=50", "MaxCpuPerAccount"),
+        ("MaxTRESRunMinsPU=cpu=50", "MaxCpuRunMinsPerUser"),
+        ("MaxTRESRunMinsPA=cpu=50", "MaxCpuRunMinsPerAccount"),
     ],
 )
 def test_running_jobs_of_a_user_or_an_account_may_use_only_so_many_minutes_still(stated, reason):
@@ -89,6 +89,27 @@ def test_running_jobs_of_a_user_or_an_account_may_use_only_so_many_minutes_still
     waiting = Controller(parse_slurm_conf(conf), requests, accounts=parse_accounts(with_qos(stated)))
     waiting.run(60.0)
     assert reason_of(waiting, 2) == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "default", "runs"),
+    [("-n1", "", False), ("-n1", " DefaultTime=2", True), ("-n1 -t5", "", True)],
+)
+def test_without_a_limit_a_job_is_beyond_any_limit_of_minutes_until_an_operator_gives_it_one(options, default, runs):
+    conf = CONF.replace("Default=YES", f"Default=YES{default}")
+    books = BOOKS + "modify account a set GrpTRESRunMins=cpu=1000\n"
+    actions = [(40.0, partial(scontrol, "update JobId=1 TimeLimit=5"))]
+    begins = starts(controller([job(1, 0, 30, options)], books, conf, actions))
+    assert (begins[1] < 5) == runs
+    assert begins[1] < 45
+
+
+def test_a_version_in_which_a_limit_has_no_effect_says_so(caplog):
+    for version, told in (("22.05", True), ("24.11", False)):
+        caplog.clear()
+        conf = parse_slurm_conf(CONF).under(version)
+        Controller(conf, [job(1, 0, 10, "-n1 -t1")], accounts=parse_accounts(with_qos("MaxTRESRunMinsPU=cpu=50")))
+        assert ("MaxTRESRunMinsPerUser has no effect" in caplog.text) == told
 
 
 def test_below_the_usage_threshold_jobs_wait_if_it_is_enforced():
