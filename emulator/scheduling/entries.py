@@ -207,7 +207,7 @@ def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
 
 
 NOT_AHEAD = (
-    *("Assoc", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit"),
+    *("Assoc", "Max", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit"),
     *("PartitionDown", "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit"),
 )
 """Reasons of jobs behind which a new one does not stand, by their beginnings."""
