@@ -132,11 +132,12 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
     if not (rules.LACKING_LICENSES_ARE_RANKED or cluster.licenses_free(job)):
         return False
     lowest = min(each.tier for each in job.partitions)
+    not_ahead = (*NOT_AHEAD, *AT_MAXIMA) if rules.PRIORITY_WHERE_NODES_OVERLAP else NOT_AHEAD
     # The cheapest question comes first: most new jobs are asked about all that wait.
     return any(
         other.eligible is not None
         and _goes_before(other, job, lowest, rules)
-        and not other.reason.startswith(NOT_AHEAD)
+        and not other.reason.startswith(not_ahead)
         and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
         for other in cluster.waiting.values()
     )
@@ -207,10 +208,12 @@ def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
 
 
 NOT_AHEAD = (
-    *("Assoc", "Max", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit"),
+    *("Assoc", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit"),
     *("PartitionDown", "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit"),
 )
 """Reasons of jobs behind which a new one does not stand, by their beginnings."""
+AT_MAXIMA = ("Max",)
+"""More of them from 24.11 on: of limits of a user's or an account's jobs, such as ``MaxJobsPerAccount``."""
 
 
 def _share_nodes(one: Partition, other: Partition) -> bool:

@@ -618,8 +618,8 @@ class Rules:
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it, by the tiers of their partitions, their numbers "
-        "and their age, waits for some of the nodes of its partitions",
-        "it does so if any job with a higher number waits",
+        "and their age, waits for some of the nodes of its partitions, and not for a limit of its account",
+        "it does so if any job with a higher number waits, also one that shows MaxJobsPerAccount or the like",
         "24.11.0: alter scheduling of jobs at submission time",
         *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
     )
