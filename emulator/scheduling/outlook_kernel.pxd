@@ -32,19 +32,19 @@ cdef class Outlook:
     cdef long long left_cpus, left_nodes
 
 @cython.locals(
-    machine=Machine, rows=cython.longlong[:, ::1], free=cython.longlong[:, ::1], state=cython.longlong[:, ::1],
-    first=cython.longlong[::1], last=cython.longlong[::1], wide=cython.longlong[::1],
-    usable="const unsigned char[::1]", cpus=cython.longlong, nodes=cython.longlong, node=cython.longlong,
+    free=cython.longlong[:, ::1], state=cython.longlong[:, ::1], first=cython.longlong[::1],
+    last=cython.longlong[::1], wide=cython.longlong[::1], usable="const unsigned char[::1]", cpus=cython.longlong, nodes=cython.longlong, node=cython.longlong,
     there=cython.longlong, behind=cython.longlong)
 cpdef void look(Outlook outlook, Code code) except *
 cpdef void look_later(Machine machine, Runs runs) except *
 cpdef void settle(Outlook outlook) except *
 @cython.locals(
-    machine=Machine, rows=cython.longlong[:, ::1], parts=cython.longlong[:, ::1], wide=cython.longlong[::1],
-    state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong, cpus=cython.longlong,
+    code=Code, machine=Machine, stretches=Stretches, run=cython.longlong, cpus=cython.longlong,
     nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong, many=cython.longlong,
     node=cython.longlong, entry=cython.longlong, touched=cython.longlong)
 cpdef void look_on(Outlook outlook) except *
+@cython.locals(units=cython.longlong, memory=cython.longlong, jobs=cython.longlong, there=cython.longlong)
+cdef long long _there(Code code, Outlook outlook, long long node) except -1
 @cython.locals(low=cython.longlong, high=cython.longlong)
 cpdef long long ended(Outlook outlook, double time) noexcept
 @cython.locals(run=cython.longlong)

@@ -91,17 +91,14 @@ def look(outlook: Outlook, code: Code) -> None:
     """Look at the nodes as they are now, for requests as ``code``; at none of the runs so far."""
     outlook.code, outlook.runs = code, outlook.machine.runs
     first, last, usable, state = outlook.first, outlook.last, outlook.usable, outlook.state
-    machine, rows, free = outlook.machine, outlook.machine.rows, outlook.machine.free
-    wide = machine.stretches.wide
+    free, wide = outlook.machine.free, outlook.machine.stretches.wide
     cpus = nodes = node = 0
     while node < len(first):
         there, behind = 0, wide[node]
         for row in range(code.rows):
             state[row, node] = free[row, node]
         if usable[node]:
-            there = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
-            if there and code.gres and gres_of(code, state, node) < code.gres:
-                there = 0
+            there = _there(code, outlook, node)
         first[node] = last[node] = there
         cpus += there * (behind - node)
         nodes += behind - node if there > 0 else 0
@@ -124,27 +121,31 @@ def settle(outlook: Outlook) -> None:
 
 def look_on(outlook: Outlook) -> None:
     """Look at the nodes after one more run."""
-    code, machine, state, last = outlook.code, outlook.machine, outlook.state, outlook.last
-    rows, parts, wide = machine.rows, machine.parts, machine.stretches.wide
-    run, entries, usable = outlook.seen, outlook.runs.entries, outlook.usable
+    code, machine, stretches, run = outlook.code, outlook.machine, outlook.machine.stretches, outlook.seen
     cpus, nodes = outlook.cpus[run], outlook.nodes[run]
     first, touched = machine.bounds[run, FIRST], -1
     for part in range(first, first + machine.bounds[run, MANY]):
-        node, entry = parts[NODE, part], parts[COLUMN, part]
-        many = wide[node] - node
+        node, entry = machine.parts[NODE, part], machine.parts[COLUMN, part]
+        many = stretches.wide[node] - node
         for row in range(code.rows):
-            state[row, node] += entries[NODE + 1 + row, entry]
-        before, after = last[node], 0
-        if usable[node]:
+            outlook.state[row, node] += outlook.runs.entries[NODE + 1 + row, entry]
+        before, after = outlook.last[node], 0
+        if outlook.usable[node]:
             touched = node
-            after = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
-            if after > 0 and code.gres > 0 and gres_of(code, state, node) < code.gres:
-                after = 0
-        outlook.before[part], outlook.after[part], last[node] = before, after, after
+            after = _there(code, outlook, node)
+        outlook.before[part], outlook.after[part], outlook.last[node] = before, after, after
         cpus += (after - before) * many
         nodes += (many if after > 0 else 0) - (many if before > 0 else 0)
     outlook.seen, outlook.touched[run] = run + 1, touched
     outlook.cpus[run + 1], outlook.nodes[run + 1] = cpus, nodes
+
+
+def _there(code: Code, outlook: Outlook, node: int) -> int:
+    """The CPUs that a job could have on a node after the last run that was looked at."""
+    units, memory = outlook.state[FREE_UNITS, node], outlook.state[FREE_MEMORY, node]
+    jobs = outlook.state[FREE_JOBS, node]
+    there: int = room_on(code, outlook.machine.rows, node, units, memory, jobs)
+    return 0 if there > 0 and code.gres > 0 and gres_of(code, outlook.state, node) < code.gres else there
 
 
 def ended(outlook: Outlook, time: float) -> int:

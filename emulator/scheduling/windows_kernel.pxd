@@ -100,9 +100,7 @@ cdef void _lay_out(Outlook outlook, Work work) noexcept
 @cython.locals(
     room=cython.longlong[::1], capacity=cython.longlong[::1], pieces=cython.longlong[::1], piece=cython.longlong)
 cdef void _fill(Outlook outlook, Work work) noexcept
-@cython.locals(
-    kept=cython.longlong[::1], room=cython.longlong[::1], capacity=cython.longlong[::1], stretches=Stretches,
-    parent=cython.longlong, child=cython.longlong)
+@cython.locals(stretches=Stretches, parent=cython.longlong, child=cython.longlong)
 cdef void _cut_as_slots(Outlook outlook, Work work) noexcept
 @cython.locals(run=cython.longlong, later=double)
 cdef double _hopeful(Request request, Columns slots, double begin, Work work) except? -1
@@ -142,27 +140,27 @@ cdef void _move(Request request, Columns slots, Work work, double begin) except 
 @cython.locals(gone=cython.longlong, ends="const double[::1]")
 cdef long long _gone(Request request, double begin) noexcept
 @cython.locals(
-    first=cython.longlong, flips=cython.longlong, pieces=cython.longlong[::1], piece=cython.longlong,
+    first=cython.longlong, flips=cython.longlong, stretches=Stretches, piece=cython.longlong,
     behind=cython.longlong, following=cython.longlong, there=cython.longlong)
 cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work) noexcept
 cdef void _give(Request request, long long upto, Work work, bint live) except *
 @cython.locals(
-    machine=Machine, parts=cython.longlong[:, ::1], wide=cython.longlong[::1], pieces=cython.longlong[::1],
-    kept=cython.longlong[::1], room=cython.longlong[::1], first=cython.longlong, piece=cython.longlong,
-    behind=cython.longlong, following=cython.longlong, there=cython.longlong)
+    machine=Machine, stretches=Stretches, first=cython.longlong, piece=cython.longlong, behind=cython.longlong,
+    following=cython.longlong, there=cython.longlong)
 cdef void _put(Request request, long long run, long long[::1] rooms, Work work, bint live) noexcept
 cdef void _recount(Code code, Counts counts, long long cpus, long long there, long long many) noexcept
 @cython.locals(
     by_tries=bint, ends="const double[::1]", run=cython.longlong, until=double, many=cython.longlong, first=double,
     found=cython.longlong, last=cython.longlong, time=double)
 cdef long long _within(Request request, Work work, double later) except -1
-@cython.locals(ends="const double[::1]", last=cython.longlong, until=double)
+@cython.locals(
+    outlook=Outlook, machine=Machine, stretches=Stretches, ends="const double[::1]", last=cython.longlong, until=double,
+    node=cython.longlong, counts=bint)
 cdef (long long, long long, double) _window(
     Request request, Work work, long long run, double first, double later) except *
 @cython.locals(
-    machine=Machine, parts=cython.longlong[:, ::1], wide=cython.longlong[::1], pieces=cython.longlong[::1],
-    first=cython.longlong, node=cython.longlong, piece=cython.longlong, behind=cython.longlong,
-    usable="const unsigned char[::1]")
+    outlook=Outlook, machine=Machine, stretches=Stretches, first=cython.longlong, node=cython.longlong,
+    piece=cython.longlong, behind=cython.longlong)
 cdef bint _counts(Request request, Work work, long long run) noexcept
 @cython.locals(aligned=double, window=double)
 cdef double _window_end(double first, double end, double within) noexcept

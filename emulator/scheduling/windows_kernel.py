@@ -1,6 +1,7 @@
 """The search for holes for plain requests; a :mod:`kernel <slurm_sim_plugins.kernels>`.
 
-What calls this, and why: :mod:`emulator.scheduling.windows_compiled`.
+What calls this, and why: :mod:`emulator.scheduling.windows_compiled`. What is done millions of times takes columns from
+their owners each time, for a name of its own for a column costs more in compiled code than what is done with it.
 """
 
 from __future__ import annotations
@@ -449,10 +450,11 @@ def _fill(outlook: Outlook, work: Work) -> None:
 
 def _cut_as_slots(outlook: Outlook, work: Work) -> None:
     """Take notice of pieces that were cut since: of both parts the same is known."""
-    kept, room, capacity, stretches = work.kept, work.room, work.capacity, outlook.machine.stretches
+    stretches = outlook.machine.stretches
     for index in range(work.cuts, stretches.many):
         parent, child = stretches.cuts[PARENT, index], stretches.cuts[CHILD, index]
-        kept[child], room[child], capacity[child] = kept[parent], room[parent], capacity[parent]
+        work.kept[child], work.room[child] = work.kept[parent], work.room[parent]
+        work.capacity[child] = work.capacity[parent]
     work.cuts = stretches.many
 
 
@@ -694,11 +696,11 @@ def _gone(request: Request, begin: float) -> int:
 
 def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work) -> None:
     """A slot begins to keep its nodes from the run, or has ended."""
-    first, flips, pieces = slots.parts[RANGE, slot], 1 if sign > 0 else 0, slots.stretches.pieces
+    first, flips, stretches = slots.parts[RANGE, slot], 1 if sign > 0 else 0, slots.stretches
     for index in range(first, first + slots.parts[RANGES, slot]):
         piece, behind = slots.ranges[0, index], slots.ranges[1, index]
         while piece < behind:
-            following = pieces[piece]
+            following = stretches.pieces[piece]
             work.kept[piece] += sign
             if work.kept[piece] == flips:
                 there = 0 if flips else work.room[piece]
@@ -720,18 +722,17 @@ def _give(request: Request, upto: int, work: Work, live: bool) -> None:
 
 def _put(request: Request, run: int, rooms: Ints, work: Work, live: bool) -> None:
     """There is other room on the nodes of a run."""
-    machine, kept, room = request.outlook.machine, work.kept, work.room
-    parts, wide, pieces = machine.parts, machine.stretches.wide, machine.stretches.pieces
+    machine, stretches = request.outlook.machine, request.outlook.machine.stretches
     first = machine.bounds[run, FIRST]
     for part in range(first, first + machine.bounds[run, MANY]):
-        piece, there = parts[NODE, part], rooms[part]
-        behind = wide[piece]
+        piece, there = machine.parts[NODE, part], rooms[part]
+        behind = stretches.wide[piece]
         while piece < behind:
-            following = pieces[piece]
-            if live and kept[piece] == 0 and there != room[piece]:
-                _recount(request.code, work.counts, room[piece], there, following - piece)
+            following = stretches.pieces[piece]
+            if live and work.kept[piece] == 0 and there != work.room[piece]:
+                _recount(request.code, work.counts, work.room[piece], there, following - piece)
                 work.capacity[piece] = there
-            room[piece] = there
+            work.room[piece] = there
             piece = following
 
 
@@ -785,10 +786,19 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
         first: when the first run of all that count ends; minus infinity if none has counted yet.
         later: no run counts that ends later.
     """
-    ends, last = request.outlook.runs.ends, -1
+    outlook, ends, last = request.outlook, request.outlook.runs.ends, -1
+    machine, stretches = outlook.machine, outlook.machine.stretches
     until = _window_end(ends[run] if first == -inf else first, ends[run], request.terms.within)
     while run < len(ends) and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
-        if _counts(request, work, run):
+        node = outlook.touched[run] if run < outlook.seen else machine.parts[NODE, machine.bounds[run, FIRST]]
+        if node < 0:
+            counts = False
+        elif machine.bounds[run, MANY] == 1 and stretches.pieces[node] == stretches.wide[node]:
+            # Most runs are on one piece: this is asked some ten million times in a log of a week.
+            counts = work.kept[node] == 0 and outlook.usable[node] > 0
+        else:
+            counts = _counts(request, work, run)
+        if counts:
             last = run
             if first == -inf:
                 first = ends[run]
@@ -806,16 +816,15 @@ def _counts(request: Request, work: Work, run: int) -> bool:
             return False
         if work.kept[node] == 0:
             return True
-    machine, usable = outlook.machine, outlook.usable
-    parts, wide, pieces = machine.parts, machine.stretches.wide, machine.stretches.pieces
+    machine, stretches = outlook.machine, outlook.machine.stretches
     first = machine.bounds[run, FIRST]
     for part in range(first, first + machine.bounds[run, MANY]):
-        piece = parts[NODE, part]
-        behind = wide[piece] if usable[piece] else piece
+        piece = machine.parts[NODE, part]
+        behind = stretches.wide[piece] if outlook.usable[piece] else piece
         while piece < behind:
             if work.kept[piece] == 0:
                 return True
-            piece = pieces[piece]
+            piece = stretches.pieces[piece]
     return False
 
 
