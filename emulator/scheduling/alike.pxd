@@ -16,4 +16,6 @@ cpdef bint is_plainly_taken(Entry entry) except -1
 cpdef Py_ssize_t pass_over(list pairs, Py_ssize_t place, Py_ssize_t looks, set failed) except -1
 @cython.locals(known=Entry, job=Job, done=cython.Py_ssize_t)
 cpdef Py_ssize_t plan_alike(list entries, list times, now, kind, cpus_planned) except -1
+@cython.locals(known=Entry, job=Job)
+cpdef count_alike(list entries, double cpus)
 cpdef length_of(Job job)

@@ -167,6 +167,16 @@ def plan_alike(
     return done
 
 
+def count_alike(entries: list[Any], cpus: float) -> None:
+    """Jobs alike count with so many CPUs from now on; 0 for as many as before."""
+    if not cpus:
+        return
+    for entry in entries:
+        known: Entry = entry
+        job = known._pair[0]
+        job.planned_cpus = cpus
+
+
 def length_of(job: Job) -> Any:
     """For how long a job is planned at least, in seconds."""
     if job.time_min is not None or (job.account is not None and job.tries_a_minute):

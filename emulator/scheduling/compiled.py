@@ -21,12 +21,13 @@ class Codes(Scratch):
 
     Attributes:
         known: that; None for what is not plain.
-        decided: by kind, whether nothing but nodes and time decides on jobs, as long as that holds in all cycles.
+        steady: by kind, whether nothing but nodes, time and preemption decides on jobs, as long as that holds in all
+            cycles.
     """
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, str], Code | None] = {}
-        self.decided: dict[Kind, bool] = {}
+        self.steady: dict[Kind, bool] = {}
 
 
 class Compiled:
@@ -52,9 +53,9 @@ class Compiled:
         self._codes = Codes()
 
     @property
-    def decided(self) -> dict[Kind, bool]:
+    def steady(self) -> dict[Kind, bool]:
         """See :class:`Codes`."""
-        return self._codes.decided
+        return self._codes.steady
 
     def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""

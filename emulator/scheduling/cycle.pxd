@@ -29,7 +29,7 @@ cdef class Cycle:
     cdef list _entries, _tried
     cdef dict _decided
     cdef Py_ssize_t _at, _first, _last
-    cdef bint _by_kind, _by_user, _looked, _news, _to_start, _together
+    cdef bint _by_kind, _by_user, _clears, _looked, _news, _to_start, _together
     cdef long long _hopes
     cdef public bint refused
     cdef public long long left

@@ -97,8 +97,9 @@ class Cycle:
     """
 
     __slots__ = (
-        *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_decided", "_entries", "_first", "_hopes", "_keeping"),
-        *("_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried", "left", "refused"),
+        *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_clears", "_decided", "_entries", "_first", "_hopes"),
+        *("_keeping", "_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried", "left"),
+        "refused",
     )
 
     def __init__(
@@ -120,7 +121,7 @@ class Cycle:
         self._tried: list[Any] = []
         self._at = 0
         self._array: Any = None
-        self._by_user = self._looked = self._news = self._together = self.refused = False
+        self._by_user = self._clears = self._looked = self._news = self._together = self.refused = False
         self._hopes = searches.hopes
 
     def next(self) -> tuple[Any, Any] | None:
@@ -132,7 +133,7 @@ class Cycle:
         # Other runs may be there than before.
         self._plan.look_at_victims()
         self._looked = self._news = False
-        self._by_user = self._plan.by_user
+        self._by_user, self._clears = self._plan.by_user, self._plan.clears
         while True:
             if self._at == len(self._tried):
                 if not self._go_on():
@@ -185,7 +186,7 @@ class Cycle:
 
     def _takes(self, entry: Any) -> bool:
         """Whether it waits still, and its partition takes it."""
-        if not self._plan.clears and is_plainly_taken(entry):
+        if not self._clears and is_plainly_taken(entry):
             return True
         takes: bool = self._plan.takes(entry)
         return takes

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from emulator.scheduling.alike import count_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
@@ -324,12 +325,11 @@ class Windows(WindowPlan):
             self.no_hole([entry])
         return self._as_hole(entry, *found)
 
-    def no_hole(self, entries: Sequence[Entry]) -> None:
+    def no_hole(self, entries: list[Entry]) -> None:
         """Entries alike have no hole to keep: their jobs count with the CPUs of a plan all the same if they fitted."""
         job, partition = entries[0]._pair
         if self.counts_cpus and self._sought_by(job, partition, entries[0].shortest) in self.fitted:
-            for entry in entries:
-                self._cluster.policies.planned(entry._pair[0], partition)
+            count_alike(entries, self._cluster.policies.cpus_planned(job, partition))
 
     def _in_spite_of_limits(
         self, job: Job, partition: Partition, limit: float, start: float, allocation: Allocation

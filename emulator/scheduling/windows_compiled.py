@@ -245,13 +245,13 @@ class CompiledWindows(Windows):
             cluster.rest_of_second,
         )
         self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
-        self._simple: dict[Kind, bool] = {}
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, tuple[Job, Partition, bool]] = {}
         self._look_at_limits()
-        self._decided: dict[Kind, bool] = {} if self._decides_again() else cluster.compiled.decided
+        self._steady: dict[Kind, bool] = {} if self._decides_again() else cluster.compiled.steady
+        self._decided: dict[Kind, bool] = {} if self._preempts else self._steady
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
 
@@ -262,12 +262,11 @@ class CompiledWindows(Windows):
         self._by_kind = self._accounting is None and (not self._preempts or self._by_partition)
 
     def _decides_again(self) -> bool:
-        """Whether what decides on jobs of a kind may be something else than in the cycle before."""
-        cluster = self._cluster
-        of_others = cluster.suspended or self._preempts or self._moving or self._habits.busy_nodes
+        """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
+        of_others = self._cluster.suspended or self._moving or self._habits.busy_nodes
         again = bool(of_others or not self._by_kind or self._by_users or self._controls.rows.any_share)
         if again:
-            self._compiled.decided.clear()
+            self._compiled.steady.clear()
         return again
 
     def _no_slots(self) -> CompiledSlots:
@@ -290,6 +289,7 @@ class CompiledWindows(Windows):
         super()._other_runs()
         self._stale = self._other_victims = True
         if self._cluster.suspended or self._controls.rows.gang is not None:
+            self._steady.clear()
             self._decided.clear()
 
     # What the kernel of a cycle asks
@@ -405,15 +405,22 @@ class CompiledWindows(Windows):
 
     def _decides(self, kind: Kind, job: Job, partition: Partition) -> bool:
         """The same of a job of a kind."""
-        if kind not in self._simple:
-            coded = self._compiled.code(job, partition) is not None
-            self._simple[kind] = coded and not job.options.licenses and not self._shares(job, partition)
-        if not self._simple[kind]:
-            return False
+        steady = self._steady.get(kind)
+        if steady is None:
+            steady = self._is_steady(job, partition)
+            if self._by_kind:
+                self._steady[kind] = steady
+        return steady and not (self._preempts and self._may_preempt(job, partition))
+
+    def _is_steady(self, job: Job, partition: Partition) -> bool:
+        """The same but for preemption, which goes by the runs that there are."""
         accounting = self._accounting
+        coded = self._compiled.code(job, partition) is not None
+        if not coded or job.options.licenses or self._shares(job, partition):
+            return False
         if accounting is not None and (accounting.binds(job, partition) or job.reserves_nothing):
             return False
-        return self._plain(job, partition)
+        return self._is_simple(job, partition)
 
     def _shares(self, job: Job, partition: Partition) -> bool:
         """Whether a job may have resources that others have."""
@@ -444,7 +451,9 @@ class CompiledWindows(Windows):
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         coded = self._compiled.code(job, partition) is not None
-        if not coded or self._shares(job, partition) or not self._plain(job, partition):
+        if not coded or self._shares(job, partition) or not self._is_simple(job, partition):
+            return super()._hole(job, partition, limit)
+        if self._preempts and self._may_preempt(job, partition):
             return super()._hole(job, partition, limit)
         self.look_again()
         search = self._searches.of(job, partition, limit, self)
@@ -464,8 +473,8 @@ class CompiledWindows(Windows):
         assert found is not None
         return found
 
-    def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether no job is suspended or can be preempted, nor has the job a reservation, or nodes for its user alone.
+    def _is_simple(self, job: Job, partition: Partition) -> bool:
+        """Whether no job is suspended, nor has the job a reservation, or nodes for its user alone.
 
         And its nodes have no limits, and any are as good as those in use. In 22.05 a user's nodes are no obstacle.
         """
@@ -476,9 +485,7 @@ class CompiledWindows(Windows):
             return False
         if self._by_users and cluster.parts_users(job):
             return False
-        if self._accounting is not None and self._accounting.heavier(job, partition) is not None:
-            return False
-        return not (self._preempts and self._may_preempt(job, partition))
+        return self._accounting is None or self._accounting.heavier(job, partition) is None
 
     def _may_preempt(self, job: Job, partition: Partition) -> bool:
         """Whether a job may preempt any run."""
