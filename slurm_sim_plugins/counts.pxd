@@ -16,8 +16,11 @@ cdef class Counts:
 
     @cython.locals(kept=tuple, promised=tuple, time=double)
     cpdef tuple earliest_start(self, job)
-    @cython.locals(free=cython.longlong, jobs=list)
     cpdef list candidates(self, bint retry=*)
+    @cython.locals(jobs=list, every=bint)
+    cpdef overtaking(self, double in_time, long long extra, bint retry=*)
+    @cython.locals(free=cython.longlong, jobs=list)
+    cdef list _candidates(self, bint retry, double in_time, long long extra)
     @cython.locals(found=Fitting)
     cpdef fitting(self, list jobs, double in_time=*, long long extra=*)
     cpdef double until(self, double time)

@@ -137,10 +137,28 @@ class Counts:
             retry: False leaves out what was a candidate in an earlier pass; right for a
                 scheduler that would refuse it again (see ``changed``).
         """
+        return self._candidates(retry, FOREVER, 0)
+
+    def overtaking(self, in_time: float, extra: int, retry: bool = True) -> Iterator[Job]:
+        """The :meth:`candidates` that delay no reservation, each looked at when its turn comes.
+
+        Args:
+            in_time: what is planned for no more seconds is over when the reservation begins.
+            extra: what wants no more processors than these does not delay it either. The caller counts
+                down those that are taken.
+            retry: as for :meth:`candidates`.
+        """
+        # What is let through by no bound now is let through by none later; a plugin is asked about all that fit.
+        every = self._backfill_order is not None
+        jobs = self._candidates(retry, FOREVER if every else in_time, extra)
+        return self.fitting(jobs, in_time, extra)
+
+    def _candidates(self, retry: bool, in_time: float, extra: int) -> list[Job]:
+        """The candidates, within bounds as those of :meth:`overtaking`."""
         free = self.free
         if not free:
             return []
-        jobs = fitting(self._waiting if retry else self._arrived, free)
+        jobs = fitting(self._waiting if retry else self._arrived, free, in_time, extra)
         if not retry and len(jobs) > 1:
             jobs.sort(key=_ORDER)
         if jobs and jobs[0] is self.head:

@@ -45,11 +45,11 @@ def free_by(time: float, free: int, runs: Runs) -> int:
     return free
 
 
-def fitting(jobs: list[Any], free: int) -> list[Any]:
-    """Those of some jobs that want no more than what is free."""
+def fitting(jobs: list[Any], free: int, in_time: float, extra: int) -> list[Any]:
+    """Those of some jobs that fit into what is free, and are planned to end in time or want no more than extra."""
     found = []
     for job in jobs:
-        if job.processors <= free:
+        if job.processors <= free and (job.planned <= in_time or job.processors <= extra):
             found.append(job)  # noqa: PERF401 - only here does a job have a C type
     return found
 

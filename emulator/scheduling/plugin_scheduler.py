@@ -36,7 +36,18 @@ from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 from slurm_sim_plugins.renamed import OldName
 
 COUNTED = frozenset(
-    {"free", "head", "earliest_start", "fitting", "free_at", "fair_start", "profile", "tiers", "block_state"}
+    {
+        "free",
+        "head",
+        "earliest_start",
+        "fitting",
+        "free_at",
+        "fair_start",
+        "overtaking",
+        "profile",
+        "tiers",
+        "block_state",
+    }
 )
 """What a view of counted processors has, and one of a cluster has not."""
 PATIENCE = 10_000

@@ -152,7 +152,10 @@ class SchedulingPass:
 
     def _waits(self, job: Job) -> bool:
         """Whether it is a job of this simulation that waits."""
-        return job._facts is self._facts and self._state[job.index] == PENDING
+        if job._facts is not self._facts:
+            return False
+        state = self._state[job.index]
+        return state == PENDING
 
     def _backfill(self, hook: Callable[[SchedulingView], Any]) -> None:
         """Make a cycle of the scheduler's backfill."""

@@ -60,7 +60,7 @@ class Easy:
 
         in_time = view.until(shadow_time)
         # Unless the view has changed, a job that was refused before would be refused again.
-        for job in view.fitting(view.candidates(view.changed), in_time, extra):
+        for job in view.overtaking(in_time, extra, view.changed):
             if job.planned <= in_time:
                 yield Start(job)
             elif job.processors <= extra:

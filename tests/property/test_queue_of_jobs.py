@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,3 +72,46 @@ def test_those_that_fit_are_looked_at_when_their_turn_comes(
         found.append(job)
         view.free -= job.processors if taken[job.index] else 0
     assert found == expected
+
+
+def _in_reverse(jobs: list[Job]) -> list[Job]:
+    """An order of its own, in which what is short and wide does not come: a plugin is asked about all that fit."""
+    return [job for job in reversed(jobs) if len(jobs) < 4 or job.planned > 0.5]
+
+
+@given(
+    wanted=st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0.5, 1.0, 2.0])), max_size=12),
+    arrived=st.integers(0, 12),
+    retry=st.booleans(),
+    free=st.integers(0, 9),
+    in_time=st.sampled_from([0.0, 1.0, 1.5, float("inf")]),
+    extra=st.integers(-3, 9),
+    taken=st.lists(st.booleans(), min_size=12, max_size=12),
+    order=st.sampled_from([None, _in_reverse]),
+)
+def test_those_that_overtake_are_candidates_that_delay_no_reservation(
+    wanted: list[tuple[int, float]],
+    arrived: int,
+    retry: bool,
+    free: int,
+    in_time: float,
+    extra: int,
+    taken: list[bool],
+    order: Callable[[list[Job]], list[Job]] | None,
+) -> None:
+    view, jobs = SchedulingView(9), [new_job({}, index, index + 1, 0.0, *each) for index, each in enumerate(wanted)]
+    view._waiting[:], view._arrived[:], view.head = jobs, jobs[arrived:], next(iter(jobs), None)
+    view._backfill_order = order
+
+    def take(found: Iterator[Job]) -> list[int]:
+        """Which jobs come, if of them those that are to be taken are."""
+        view.free, came = free, []
+        for job in found:
+            came.append(job.id)
+            view.free -= job.processors if taken[job.index] else 0
+        return came
+
+    view.free = free
+    expected = take(view.fitting(view.candidates(retry), in_time, extra))
+    view.free = free
+    assert take(view.overtaking(in_time, extra, retry)) == expected
