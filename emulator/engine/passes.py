@@ -333,8 +333,8 @@ class Passes(Part):
             self.passing = self.ideal and self.scheduler.has_main_loop
             only_submitted = self.version - len(self._submitted) == self._looked
             submitted = [job for jobs in self._submitted for job in jobs] if only_submitted else None
-            if not self.scheduler.run(submitted, self._full) and not self.ideal:
-                # The next pass over the whole queue has something to find.
+            if not self.scheduler.run(submitted, self._full) and not self.ideal and not self._full:
+                # The next pass over the whole queue has something to find; what is left out there, it leaves out again.
                 before = (-1, *before[1:])
             self.passing = False
             if not self.bf_interval:

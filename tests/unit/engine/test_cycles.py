@@ -130,6 +130,24 @@ def test_a_pass_of_the_main_loop_takes_no_longer_than_max_sched_time() -> None:
     assert begun("max_sched_time=3", 0.5) == 6
 
 
+def test_a_run_ends_of_which_each_pass_leaves_out_the_same_jobs() -> None:
+    # A pass has time for two looks; the other two jobs, for which there is room, are never come to.
+    conf = CONF.replace("sched_interval=-1,bf_interval=30", "bf_interval=-1,sched_interval=60")
+    conf += "NodeName=n[2-3] CPUs=1 State=DOWN\n"
+    conf += "PartitionName=h2 Nodes=n2 PriorityTier=2\nPartitionName=h3 Nodes=n3 PriorityTier=2\n"
+    lines = ["-ph2", "-ph3", "-plo", "-plo"]
+    requests = [JobRequest(number, 0.0, 10.0, parse_sbatch([line])) for number, line in enumerate(lines, 1)]
+    made = Controller(
+        parse_slurm_conf(conf.format(more="max_sched_time=1")), requests, operation=Operation(job_test_time=0.5)
+    )
+
+    def look() -> None:
+        assert made.cluster.now < 3600, "nothing can happen any more, and the run goes on"
+
+    made.run(observe=look)
+    assert not any(job.runs for job in made.cluster.jobs.values())
+
+
 def test_no_time_passes_under_the_ideal_clock() -> None:
     requests = [JobRequest(number, 0.0, 1000.0, parse_sbatch(["-n1"])) for number in range(1, 9)]
     conf = parse_slurm_conf(CONF.replace("sched_interval=-1", "sched_interval=60").format(more=EVERY_SECOND))
