@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.duration import written
+from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.hostlist import compress
 from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import Partition, SlurmConf
@@ -17,6 +18,8 @@ from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.vocabulary import Status
 from emulator.report.grid import table
 from emulator.report.numbers import printable
+from slurm_sim_plugins.errors import meant
+from slurm_sim_plugins.manager import discover
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,6 +70,21 @@ def keys(conf: SlurmConf) -> list[Key]:
     ]
 
 
+def _keys_here(conf: SlurmConf) -> list[Key]:
+    """The keys; one that selects a plugin which is neither bundled nor installed is not yet honoured."""
+    catalogue, missing = discover(), dict[str, str]()
+    for slot, name in slots_of(conf).items():
+        if catalogue.get(name) is None:
+            known = [info.name for info in catalogue if info.slot == slot]
+            missing[slot] = (
+                f"there is no such plugin here{meant(name, known)}; run wants it from its file (--plugin FILE)"
+            )
+    return [
+        replace(key, status=Status.NOT_YET, reason=missing[key.name]) if key.name in missing else key
+        for key in keys(conf)
+    ]
+
+
 def _name(kind: str, setting: Setting) -> str:
     if setting.part_of:
         return f"{setting.part_of}.{setting.word.name}"
@@ -92,7 +110,7 @@ def describe_conf(conf: SlurmConf) -> dict[str, Any]:
                 "status": key.status.value,
                 "reason": key.reason,
             }
-            for key in keys(conf)
+            for key in _keys_here(conf)
         ],
         "machine": {
             "nodes": len(conf.nodes),
@@ -135,7 +153,7 @@ def key_table(conf: SlurmConf) -> Table:
     from rich.text import Text
 
     rows = []
-    stated = keys(conf)
+    stated = _keys_here(conf)
     for key in stated:
         name = f"  {key.name.partition('.')[2]}" if key.is_option else key.name
         status = Text(key.status.value.removesuffix(" honoured"), style=_STYLES[key.status])

@@ -119,3 +119,15 @@ def test_a_missing_file_ends_with_code_3(tmp_path, monkeypatch, capsys):
 
 def test_help_names_the_command():
     assert "check" in CliRunner().invoke(emulator.cli.slurm_sim, ["conf", "--help"]).output
+
+
+def test_a_plugin_that_is_not_here_is_not_called_honoured(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "slurm.conf"
+    for name, told in (
+        ("select/cons_trex", ("not yet honoured", "there is no such plugin here (did you mean 'select/cons_tres'?); ")),
+        ("select/cons_res", ("honoured", "what is allocated: cores and more, or whole nodes")),
+    ):
+        file.write_text(f"ClusterName=c\nSelectType={name}\nNodeName=n1\nPartitionName=p Nodes=ALL\n")
+        code, out, _ = check(monkeypatch, capsys, str(file), "--json")
+        key = next(key for key in json.loads(out)["keys"] if key["key"] == "SelectType")
+        assert code == 0 and key["status"] == told[0] and key["reason"].startswith(told[1])
