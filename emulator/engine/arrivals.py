@@ -62,7 +62,7 @@ class Arrivals(Part):
         self.records = Records(self.cluster, self.reservations)
         version = self.cluster.conf.version
         self.chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions, self.records, version)
-        for sentence in not_emulated(requests):
+        for sentence in not_emulated(requests, self.cluster.nodes_for.whole_nodes):
             log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}

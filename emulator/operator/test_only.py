@@ -58,10 +58,10 @@ def judge(script: str, conf: SlurmConf, accounts: Accounts | None = None, user: 
     """
     options = parse_sbatch((), script=sbatch_words(script))
     request = JobRequest(1, 0.0, LONG, options, user)
-    notes = tuple(not_emulated(request.components()))
     further = tuple(replace(one, **UNTIMED) for one in options.components)  # type: ignore[arg-type]
     untimed = replace(request, options=replace(options, components=further, **UNTIMED))  # type: ignore[arg-type]
     controller = Controller(conf, [untimed], accounts=accounts)
+    notes = tuple(not_emulated(request.components(), controller.cluster.nodes_for.whole_nodes))
     until = 0.0
     while until < LONG and not controller.rejected and (until == 0 or controller.cluster.jobs[1].run is None):
         until += STEP

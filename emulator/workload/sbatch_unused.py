@@ -44,6 +44,8 @@ NO_KILL = "no-kill"
 """What stands for that option of a component: of other jobs it is emulated."""
 SHARING_FLAGS = "gres-flags"
 """What stands for values of that option that say how tasks share GPUs."""
+SPREAD = "spread-job"
+"""What stands for that option where the SelectType gives whole nodes: elsewhere it is emulated."""
 ONE_CLUSTER = "there is one cluster"
 SPECIALIZED = "no cores are specialized for a job, as with AllowSpecResourcesUsage=NO, the default"
 NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
@@ -65,13 +67,20 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
 """Short form, whether a value comes, and why it is not emulated."""
 
 
-def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
-    """What jobs ask for in vain, a sentence an option, in the order of the options' names."""
+def not_emulated(requests: Iterable[JobRequest], whole_nodes: bool = False) -> list[str]:
+    """What jobs ask for in vain, a sentence an option, in the order of the options' names.
+
+    Args:
+        requests: the jobs.
+        whole_nodes: whether the SelectType gives whole nodes to all jobs.
+    """
     found: dict[str, list[int]] = {}
     for request in requests:
         # Most jobs have no components, and a log has many jobs.
         for one in request.components() if request.options.components else (request,):
-            vain = (NO_KILL,) if one.options.no_kill and one.het_job_id is not None else ()
+            vain: tuple[str, ...] = (NO_KILL,) if one.options.no_kill and one.het_job_id is not None else ()
+            if whole_nodes and one.options.spread:
+                vain = (*vain, SPREAD)
             for name in (*one.options.not_emulated, *vain):
                 found.setdefault(name, []).append(one.id)
     return [
@@ -85,6 +94,8 @@ def _reason(name: str) -> str:
         return "no job has a block or a switch for itself"
     if name == NO_KILL:
         return "a heterogeneous job ends with the first of its nodes that fails"
+    if name == SPREAD:
+        return "select/linear does not ask for it"
     if name == SHARING_FLAGS:
         return "whether tasks share GPUs goes by SelectTypeParameters alone"
     return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

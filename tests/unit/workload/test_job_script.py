@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from emulator import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
@@ -180,3 +181,14 @@ def test_no_kill_of_components_is_named_and_that_of_other_jobs_is_not():
     assert [sentence.partition(" has no effect")[0] for sentence in not_emulated([together, alone])] == [
         "--no-kill of 1 jobs (first: job 1)"
     ]
+
+
+@pytest.mark.parametrize(("select", "told"), [("select/linear", 1), ("select/cons_tres", 0)])
+def test_that_select_linear_does_not_spread_jobs_is_told(
+    select: str, told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    conf = parse_slurm_conf(f"SelectType={select}\nNodeName=n[1-2] CPUs=2\nPartitionName=p Nodes=ALL Default=YES\n")
+    lines = ["-n2 --spread-job", "-n2", "-n1 --spread-job"]
+    simulate([JobRequest(number, 0.0, 9.0, parse_sbatch(line.split())) for number, line in enumerate(lines, 1)], conf)
+    said = "--spread-job of 2 jobs (first: job 1) has no effect: select/linear does not ask for it"
+    assert caplog.messages.count(said) == told
