@@ -29,7 +29,7 @@ class LimitedJob(Protocol):
     accrue: float | None
     fixed_priority: bool
     limit_of_operator: bool
-    runs: Sequence[Run]
+    runs: list[Run]
     barred: Mapping[str, str]
 
     @property
