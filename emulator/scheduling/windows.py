@@ -536,7 +536,7 @@ class Windows(WindowPlan):
 
     def _kept(self, begin: float, limit: float) -> Mask:
         """Nodes that slots keep from a run."""
-        return self.slots.kept(begin, begin + limit)
+        return self.slots.kept_from_run(begin, begin + limit)
 
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
@@ -629,12 +629,12 @@ class Windows(WindowPlan):
         ``begin`` on is over. From 24.11 on it takes the end of that one if nothing is left before.
         """
         edges, kept = [begin, *bounds[bisect_right(bounds, begin) :], math.inf], self._cluster.no_nodes()
-        now = self._kept(begin, edges[1] - begin)
+        now = self.slots.kept(begin, edges[1])
         for index, (middle, last) in enumerate(pairwise(edges[1:])):
             if index > 1 and edges[index - 1] > begin + limit:
                 return [middle] if self._goes_on else []
             kept |= usable & now
-            now = self._kept(middle, last - middle)
+            now = self.slots.kept(middle, last)
             if (kept & ~now).any():
                 return [middle]
         return []

@@ -9,6 +9,7 @@ next job that asks for the same goes on from there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -115,7 +116,8 @@ class CompiledSlots(Slots):
         for one, begin in zip(reservations, begins, strict=True):
             members = np.flatnonzero(one.nodes)
             self.grow(len(members))
-            keep(begin, one.end, members, len(members), self.columns)
+            # A run may end as a reservation begins, which it may not as a slot does.
+            keep(math.nextafter(begin, math.inf), one.end, members, len(members), self.columns)
         self._own = int(self.sizes[USED])
 
     @property
@@ -189,6 +191,10 @@ class CompiledSlots(Slots):
         for slot in self._overlapping(begin, end):
             mask[self._members(slot)] = True
         return mask
+
+    def kept_from_run(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept from a run between: a slot that begins as the run ends keeps its nodes from it, too."""
+        return self.kept(begin, math.nextafter(end, math.inf))
 
     def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
         """When the first slot ends that keeps one of these nodes at some time between."""

@@ -175,7 +175,7 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
     while node < len(capacity):
         room, piece, behind = first[node], node, wide[node]
         while piece < behind:
-            capacity[piece] = room if until[piece] >= end else 0
+            capacity[piece] = room if until[piece] > end else 0
             piece = pieces[piece]
         node = behind
     count_pieces(code, counts, pieces, capacity)
@@ -209,7 +209,7 @@ def are_left(request: Request, slots: Columns, nodes: Ints, many: int) -> bool:
     """Whether slots keep none of so many nodes from a job that starts now."""
     end, until = request.terms.now + request.length, slots.until
     for index in range(many):  # noqa: SIM110 - a comprehension has no C types
-        if until[nodes[index]] < end:
+        if until[nodes[index]] <= end:
             return False
     return True
 
@@ -488,7 +488,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
 
 def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:
     """Take notice of a slot that no search has come to."""
-    if slots.times[BEGIN, slot] < work.tried + request.length:
+    if slots.times[BEGIN, slot] <= work.tried + request.length:
         work.entered += 1
         if slots.times[END, slot] <= work.tried:
             work.left += 1
@@ -567,7 +567,7 @@ def _leaves_any(request: Request, slots: Columns, slot: int, begin: float, reser
         return False
     for place in range(len(request.near)):
         other = request.near[place]
-        if slots.times[BEGIN, other] < begin + request.length and slots.times[END, other] > begin:
+        if slots.times[BEGIN, other] <= begin + request.length and slots.times[END, other] > begin:
             _unmark(slots, other, marked)
     found = False
     for index in range(part, part + slots.parts[MANY, slot]):
@@ -640,7 +640,7 @@ def _reserved(request: Request, slots: Columns, begin: float) -> bool:
     """Whether a reservation keeps nodes of the partition from a run that begins at a time."""
     for index in range(len(request.near)):
         slot = request.near[index]
-        if slots.times[BEGIN, slot] < begin + request.length and slots.times[END, slot] > begin:
+        if slots.times[BEGIN, slot] <= begin + request.length and slots.times[END, slot] > begin:
             return True
     return False
 
@@ -670,9 +670,12 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
 
 
 def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
-    """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended."""
+    """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended.
+
+    A slot that begins as such a run ends keeps its nodes from it, too. (Slurm's sources.)
+    """
     many, end = slots.sizes[COUNT], begin + request.length
-    while work.entered < many and slots.times[BEGIN, slots.order[BEGIN, work.entered]] < end:
+    while work.entered < many and slots.times[BEGIN, slots.order[BEGIN, work.entered]] <= end:
         _change(request, slots, slots.order[BEGIN, work.entered], 1, work)
         work.entered += 1
     while work.left < many and slots.times[END, slots.order[END, work.left]] <= begin:

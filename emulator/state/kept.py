@@ -85,6 +85,14 @@ class Slots:
         """Nodes that are kept at some time between."""
         return np.asarray(self._masks[self._between(begin, end)].any(axis=0), dtype=bool)
 
+    def kept_from_run(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept from a run between: a slot that begins as the run ends keeps its nodes from it, too.
+
+        (Slurm's sources of 22.05 and 24.11, and the controller's log.)
+        """
+        begins, ends = self._times[:, : self._count]
+        return np.asarray(self._masks[: self._count][(begins <= end) & (ends > begin)].any(axis=0), dtype=bool)
+
     def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
         """When the first slot ends that keeps one of these nodes at some time between."""
         those = self._between(begin, end)

@@ -31,6 +31,16 @@ def test_a_bound_of_two_slots_of_the_same_nodes_is_an_edge(kind: type[Slots]) ->
     assert slots.edges == [60, 120, 180, 240]
 
 
+@pytest.mark.parametrize("kind", [Slots, CompiledSlots])
+def test_a_slot_keeps_its_nodes_from_a_run_that_ends_as_it_begins(kind: type[Slots]) -> None:
+    slots = kind(2)
+    slots.add(120, 180, [1])
+    assert slots.kept_from_run(60, 120).tolist() == [False, True]
+    assert slots.kept_from_run(60, 119).tolist() == slots.kept_from_run(180, 240).tolist() == [False, False]
+    assert slots.kept(60, 120).tolist() == [False, False]
+    assert slots.first_end(60, 120, [1]) is None
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_compiled_slots_have_the_same_bounds_and_edges(seed: int) -> None:
     draw = random.Random(seed)
