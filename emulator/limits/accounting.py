@@ -20,7 +20,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
 from emulator.limits.asked import LimitedCluster, LimitedJob
-from emulator.limits.assoc_mgr import RUN_MINUTES, AssocMgr, Quality, Share, Use, resources_of
+from emulator.limits.assoc_mgr import MINUTE, RUN_MINUTES, AssocMgr, Quality, Share, Use, resources_of
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.limits.resets import next_reset
 from emulator.limits.tres import NODE, Tres, Vector
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 NO_QOS = "Invalid qos specification"
 LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
 NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
-NO_LIMIT = 4_294_967_294 * acct_policy.MINUTE
+NO_LIMIT = 4_294_967_294 * MINUTE
 """Seconds: with so many minutes Slurm notes that a job has no limit, and counts them."""
 HALF_LIVES = 20
 """After so many of them usage is within a millionth of where it goes."""

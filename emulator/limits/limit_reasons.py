@@ -50,8 +50,10 @@ _EXCEPTIONS = {
     ("QOSMin", CPU): "QOSMinCpuNotSatisfied",
 }
 _SHORT = {CPU: "Cpu", MEMORY: "Mem", NODE: "Node", BILLING: "Billing"}
-_LONG_MEMORY = ("QOSMaxMinutesPerJob", "QOSMaxPerJob", "QOSMaxPerNode", "QOSMaxPerUser", "QOSMin", "PerAccount")
-_LONG_MEMORY += ("RunMinutesPerAccount", "RunMinutesPerUser")
+_LONG_MEMORY = (
+    *("QOSMaxMinutesPerJob", "QOSMaxPerJob", "QOSMaxPerNode", "QOSMaxPerUser", "QOSMin"),
+    *("PerAccount", "RunMinutesPerAccount", "RunMinutesPerUser"),
+)
 """Where memory is not cut short."""
 OF_JOBS = (
     "AssocGrpJobsLimit",
