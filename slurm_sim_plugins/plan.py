@@ -192,6 +192,13 @@ class WindowPlan(ABC):
         """
         raise NotImplementedError
 
+    def room_beside(self, entries: Sequence[Any]) -> tuple[Any, Place] | None:
+        """The first of entries that does not fit beside those before it, and where runs may have to leave for it.
+
+        None if all fit, or a limit keeps one from starting. For :class:`MakeRoom`, where :meth:`together` is None.
+        """
+        raise NotImplementedError
+
     def holes(self, first: Hole, most: int) -> Iterator[Hole]:
         """A hole that was found, and up to so many that the same entry fits into and that begin later.
 

@@ -471,7 +471,8 @@ class Endings(Part):
         self.cluster.enqueue(job)
         self.passes.look_as_reservations_near([job])
         self.telling.arrived(job)
-        job.begin = self.cluster.now + self._hold(job)
+        since = self.cluster.now if self.ideal else self.cluster.second_of(self.cluster.now)
+        job.begin = since + self._hold(job)
         job.eligible = job.accrue = None
         if job.hold_after:
             job.hold_after = False

@@ -361,7 +361,17 @@ class Windows(WindowPlan):
 
     def together(self, entries: Sequence[Entry]) -> list[Place] | None:
         """Where entries can start now, all of them, none on a node of another, within limits that bind all."""
+        places, _ = self._one_by_one(entries)
+        return places if len(places) == len(entries) else None
+
+    def room_beside(self, entries: Sequence[Entry]) -> tuple[Entry, Place] | None:
+        """The first of entries that does not fit beside those before it, and where runs may have to leave for it."""
+        return self._one_by_one(entries)[1]
+
+    def _one_by_one(self, entries: Sequence[Entry]) -> tuple[list[Place], tuple[Entry, Place] | None]:
+        """Where the first entries can start now, up to one that cannot; that one, and the nodes that it may have."""
         cluster, places, taken = self._cluster, list[Place](), self._cluster.no_nodes()
+        room: tuple[Entry, Place] | None = None
         accounting, counted, licenses = cluster.accounting, list[Job](), Counter[str]()
         for entry in entries:
             job, partition = entry._pair
@@ -370,8 +380,13 @@ class Windows(WindowPlan):
             free = all(
                 count <= cluster.licenses[name][0] - cluster.licenses[name][1] for name, count in licenses.items()
             )
-            found = cluster.select(job, partition, usable) if free else None
-            if found is None or self._at_limit(job, partition) or self._over_limit(job, partition, found):
+            if not free or self._at_limit(job, partition):
+                break
+            found = cluster.select(job, partition, usable)
+            if found is None:
+                room = entry, Place(self, entry, Allocation((), (), ()), _open=usable)
+                break
+            if self._over_limit(job, partition, found):
                 break
             places.append(self._place_of(entry, found))
             taken |= found.mask(len(cluster.machine))
@@ -381,7 +396,7 @@ class Windows(WindowPlan):
         for job in counted:
             assert accounting is not None
             accounting.uncount(job)
-        return places if len(places) == len(entries) else None
+        return places, room
 
     def _after(self, hole: Hole) -> Hole | None:
         """The first hole of the same entry that begins after another one."""

@@ -204,9 +204,19 @@ class Backfill:
     def _start_het_jobs(
         self, plan: WindowPlan, now: float, number: int | None = None
     ) -> Generator[Decision, bool, None]:
-        """Start the heterogeneous jobs (one, or all) of which all components can start now."""
+        """Start the heterogeneous jobs (one, or all) of which all components can start now.
+
+        Slurm starts one component after the other: the first one for which others have to leave preempts them, and
+        all wait for the next cycle unless these have left at once.
+        """
         for entries in self._het_jobs.due(now, number):
-            places = plan.together(entries) if all(map(plan.takes, entries)) else None
+            if not all(map(plan.takes, entries)):
+                continue
+            places = plan.together(entries)
+            while places is None and (room := plan.room_beside(entries)) is not None:
+                if not (yield MakeRoom(room[0], where=room[1])):
+                    break
+                places = plan.together(entries)
             if places is None:
                 continue
             self._het_jobs.started(entries[0].het_job_id)

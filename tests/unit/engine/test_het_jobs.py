@@ -263,6 +263,35 @@ def test_who_preempts_one_preempts_all(words: str) -> None:
     assert of(controller, 1).runs[1].start == of(controller, 2).runs[1].start
 
 
+@pytest.mark.parametrize("mode", ["REQUEUE", "CANCEL"])
+@pytest.mark.parametrize("words", ["-phi -wn1 -N1 -t5 : -wn3 -N1", "-wn3 -N1 -t5 : -phi -wn1 -N1"])
+def test_a_component_preempts_others_as_it_is_to_start(words: str, mode: str) -> None:
+    """All wait for the next cycle then, and so does one whose victims had nodes for several."""
+    requests = [
+        JobRequest(1, 0.0, 100.0, parse_sbatch(["-wn[1-2]", "-N2", "-n8", "-t5"])),
+        JobRequest(2, 30.0, 20.0, parse_sbatch(words.split())),
+    ]
+    controller = Controller(parse_slurm_conf(TIERS.replace("REQUEUE", mode)), requests)
+    controller.run()
+    first = of(controller, 1).runs[0]
+    assert first.outcome is State.PREEMPTED
+    begins = {of(controller, number).runs[0].start for number in (2, 3)}
+    assert len(begins) == 1
+    assert first.end is not None
+    assert first.end < begins.pop() < first.end + 20
+
+
+def test_no_component_preempts_others_while_another_cannot_start() -> None:
+    requests = [
+        JobRequest(1, 0.0, 100.0, parse_sbatch(["-wn[1-2]", "-N2", "-n8", "-t5"])),
+        JobRequest(2, 0.0, 100.0, parse_sbatch(["-wn3", "-N1", "-n4", "-t5"])),
+        JobRequest(3, 30.0, 20.0, parse_sbatch(["-phi", "-wn1", "-N1", "-t5", ":", "-wn3", "-N1"])),
+    ]
+    controller = Controller(parse_slurm_conf(TIERS), requests)
+    controller.run()
+    assert of(controller, 1).runs[0].outcome is State.COMPLETED
+
+
 def test_a_first_component_that_ends_in_its_grace_time_takes_the_others_along() -> None:
     requests = [
         JobRequest(1, 0.0, 60.0, parse_sbatch(["-wn1", "-N1", "-t5", ":", "-wn3", "-N1"])),
