@@ -78,12 +78,18 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     """Whether the configuration lets a run go that a plugin names."""
     if job.state not in (State.RUNNING, State.SUSPENDED) or job.run is None or (job.vacating and not again):
         return False
-    exempt, quality = cluster.parameters.preempt_exempt_time, job.account.quality if job.account is not None else None
-    if quality is not None and quality.exempt_time is not None:
-        exempt = quality.exempt_time
-    if cluster.now - job.run.start < exempt or job.priority > cluster.parameters.preempt_min_exempt_priority:
+    if is_exempt(job, cluster) or job.priority > cluster.parameters.preempt_min_exempt_priority:
         return False
     return preempt_mode(job, cluster) != "OFF"
+
+
+def is_exempt(job: Job, cluster: Cluster) -> bool:
+    """Whether a job has not run for so long yet that it may be preempted, by its QOS, else the cluster."""
+    assert job.run is not None
+    quality = job.account.quality if job.account is not None else None
+    of_quality = quality.exempt_time if quality is not None else None
+    exempt = cluster.parameters.preempt_exempt_time if of_quality is None else of_quality
+    return bool(cluster.now - job.run.start < exempt)
 
 
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:

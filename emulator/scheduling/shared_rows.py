@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from emulator.scheduling.preempt import is_exempt
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.machine import has_rows
@@ -251,7 +252,18 @@ class SharedRows:
             for other in self._cluster.partitions.values():
                 if other.tier > partition.tier or _may_not_be_preempted(other):
                     barred |= self._cores_in(other)
+                elif other.tier < partition.tier and self._cluster.parameters.rules.EXEMPT_ARE_NOT_SUSPENDED:
+                    barred |= self._cores_of_exempt(other)
         return barred
+
+    def _cores_of_exempt(self, partition: Partition) -> Cores:
+        """Cores of the jobs of a partition that may not be preempted yet."""
+        cores: Cores = 0
+        for row in self._rows[partition.name]:
+            for number, own in row.jobs.items():
+                if is_exempt(self._cluster.jobs[number], self._cluster):
+                    cores |= own
+        return cores
 
     def _in_rows(
         self, job: Job, partition: Partition, usable: Mask, many: int, barred: Cores, by_qos: bool, free: Free

@@ -431,6 +431,12 @@ def _run_minutes(conf: SlurmConf) -> str:
     return "jobs of a QOS with MaxTRESRunMinsPerUser or MaxTRESRunMinsPerAccount" if limited else ""
 
 
+def _exempt(conf: SlurmConf) -> str:
+    by_partition = conf.parameters.text("PreemptType").lower() == "preempt/partition_prio"
+    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
+    return "jobs that PreemptExemptTime protects, of the cluster or of a QOS" if by_partition and gang else ""
+
+
 def _turns(conf: SlurmConf) -> str:
     gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
     counted = "CR_CPU" in {
@@ -517,6 +523,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "USERS_HAVE_PARTS": _user_parts,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "TURNS_BY_CORES": _turns,
+    "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,

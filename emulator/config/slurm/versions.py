@@ -427,6 +427,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gang_cores_22", "gang_cores_24", "gang_cores_26"),
     )
+    EXEMPT_ARE_NOT_SUSPENDED: bool = _rule(
+        "26.05",
+        "with preempt/partition_prio, SUSPEND and GANG a job that PreemptExemptTime protects is not suspended",
+        "jobs of higher tiers suspend it as soon as they come",
+        "26.05: PreemptExemptTime holds with PreemptMode=SUSPEND,GANG and partition_prio, too",
+        *("gang_exempt_24", "gang_exempt_26"),
+    )
     RUN_MINUTES_BIND_USERS: bool = _rule(
         "24.11",
         "MaxTRESRunMinsPerUser and MaxTRESRunMinsPerAccount of a quality of service keep jobs waiting",

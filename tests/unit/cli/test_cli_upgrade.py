@@ -108,6 +108,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "USERS_HAVE_PARTS": "",
         "QOS_SUSPENDS_IN_TURN": "",
         "TURNS_BY_CORES": "",
+        "EXEMPT_ARE_NOT_SUSPENDED": "",
         "RUN_MINUTES_BIND_USERS": "",
         "GRACE_IS_REMEMBERED": "",
         "GRACE_IS_FORGOTTEN": "",
@@ -296,6 +297,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     counted = parse_slurm_conf(f"PreemptMode=SUSPEND,GANG\nSelectTypeParameters=CR_CPU\n{plain}")
     concerns_of_counted = {one.rule.name: one.concerns for one in changes(counted, "22.05", "24.11").rules}
     assert concerns_of_counted["TURNS_BY_CORES"] == "jobs that stand still for others on their nodes"
+    tiers = parse_slurm_conf(f"PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\n{plain}")
+    (exempt,) = (one for one in changes(tiers, "24.11", "26.05").rules if one.rule.name == "EXEMPT_ARE_NOT_SUSPENDED")
+    assert exempt.concerns == "jobs that PreemptExemptTime protects, of the cluster or of a QOS"
     graced = parse_slurm_conf(plain.replace("ALL", "ALL GraceTime=20"))
     grace = next(one for one in changes(graced, "22.05", "24.11").rules if one.rule.name == "GRACE_IS_REMEMBERED")
     assert grace.concerns == "partition p"
