@@ -414,11 +414,12 @@ def _never(asked: Asked) -> str:
     """Why a job can never start in a partition, which is too small for it; empty if it is not."""
     partition, machine = asked.partition, asked.cluster.machine
     there = machine.cpus
-    if partition.name in machine.pools:
+    bound = next(one.max_cpus_per_node for one in asked.cluster.conf.partitions if one.name == partition.name)
+    if bound is not None:  # MaxCPUsPerSocket makes no partition smaller: what is beyond it fits no node.
         there = np.minimum(there, machine.most_of_pool(partition.name))
     # CPUs that memory or GPUs bring along do not count here.
     more = asked.tasks * asked.request.cpus_per_task - int(there[partition.nodes].sum())
-    if more > 0 and (partition.name in machine.pools or more > _specialized(partition, asked.cluster)):
+    if more > 0 and (bound is not None or more > _specialized(partition, asked.cluster)):
         return PARTITION_CONFIG
     if asked.nodes > int(partition.nodes.sum()):
         return PARTITION_NODES
