@@ -509,8 +509,9 @@ class Passes(Part):
 
     def _changed(self) -> bool:
         """Whether anything has changed in the second of backfill's last cycle, or since."""
-        cluster = self.cluster
-        return self.ideal or cluster.whole(self._changed_at) >= cluster.whole(self._cycle_at)
+        if self.ideal or self._changed_at >= self._cycle_at:
+            return True
+        return self.cluster.whole(self._changed_at) >= self.cluster.whole(self._cycle_at)
 
     def any_news(self) -> bool:
         """Whether any loop would find anything."""

@@ -73,7 +73,7 @@ class Stints(Part):
         """When a run, suspended for so many seconds, exceeds its limit or its reservation by as much as it may."""
         assert job.run is not None
         limit = job.run.expires + suspended + self.cluster.partitions[job.run.partition].over_time_limit
-        reserved = self.reservations.of(job)
+        reserved = self.reservations.of(job) if self.reservations.by_name else None
         return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
 
     def swept_from(self, job: Job) -> float:

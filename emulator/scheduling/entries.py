@@ -131,14 +131,14 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
         return False
     if not (rules.LACKING_LICENSES_ARE_RANKED or cluster.licenses_free(job)):
         return False
-    lowest = min(each.tier for each in job.partitions)
+    lowest, age = min(each.tier for each in job.partitions), cluster.parameters.bf_min_age_reserve
     not_ahead = (*NOT_AHEAD, *AT_MAXIMA) if rules.PRIORITY_WHERE_NODES_OVERLAP else NOT_AHEAD
     # The cheapest question comes first: most new jobs are asked about all that wait.
     return any(
         other.eligible is not None
         and _goes_before(other, job, lowest, rules)
         and not other.reason.startswith(not_ahead)
-        and waited(other, cluster) >= cluster.parameters.bf_min_age_reserve
+        and (not age or waited(other, cluster) >= age)
         for other in cluster.waiting.values()
     )
 

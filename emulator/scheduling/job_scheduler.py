@@ -353,7 +353,7 @@ class _Pass:
     def _keep(self, nodes: Mask) -> None:
         """Keep nodes from the jobs behind the one that is tried."""
         self._kept = nodes if self._kept is None else self._kept | nodes
-        self._all_kept = bool(self._kept.all())
+        self._all_kept = b"\0" not in self._kept.tobytes()
         self._left_of.clear()
 
     def _not_kept(self, nodes: Mask) -> Mask:

@@ -22,13 +22,12 @@ cpdef void divide(
     Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,
     long long[:, ::1] parts, long long[:, ::1] bounds) except *
 @cython.locals(
-    heads="unsigned char[::1]", size=cython.longlong, before=cython.longlong, node=cython.longlong,
-    entry=cython.longlong)
+    size=cython.longlong, before=cython.longlong, node=cython.longlong, entry=cython.longlong)
 cdef void _mark(Stretches stretches, const long long[:, ::1] entries, long long first, long long many) noexcept
 cdef bint _differ(const long long[:, ::1] entries, long long entry) noexcept
 @cython.locals(
     heads="unsigned char[::1]", wide=cython.longlong[::1], owner=cython.longlong[::1], pieces=cython.longlong[::1],
     head=cython.longlong, size=cython.longlong)
 cdef void _link(Stretches stretches) noexcept
-@cython.locals(heads="unsigned char[::1]", pieces=cython.longlong[::1], parent=cython.longlong)
+@cython.locals(parent=cython.longlong)
 cpdef void cut(Stretches stretches, long long node) noexcept

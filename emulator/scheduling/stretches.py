@@ -104,16 +104,16 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
 
 def _mark(stretches: Stretches, entries: Ints, first: int, many: int) -> None:
     """A stretch begins where a run begins to have nodes, or gives back something else, and behind its last node."""
-    heads, size, before = stretches.heads, len(stretches.heads), -1
+    size, before = len(stretches.heads), -1
     for entry in range(first, first + many):
         node = entries[NODE, entry]
         if node != before + 1 or before < 0 or _differ(entries, entry):
-            heads[node] = 1
+            stretches.heads[node] = 1
             if 0 <= before < size - 1:
-                heads[before + 1] = 1
+                stretches.heads[before + 1] = 1
         before = node
     if 0 <= before < size - 1:
-        heads[before + 1] = 1
+        stretches.heads[before + 1] = 1
 
 
 def _differ(entries: Ints, entry: int) -> bool:
@@ -138,12 +138,12 @@ def _link(stretches: Stretches) -> None:
 
 def cut(stretches: Stretches, node: int) -> None:
     """A piece begins at a node from now on."""
-    heads, pieces, parent = stretches.heads, stretches.pieces, node
-    if node >= len(heads) or heads[node]:
+    parent = node
+    if node >= len(stretches.heads) or stretches.heads[node]:
         return
-    while not heads[parent]:
+    while not stretches.heads[parent]:
         parent -= 1
-    heads[node] = 1
-    pieces[node], pieces[parent] = pieces[parent], node
+    stretches.heads[node] = 1
+    stretches.pieces[node], stretches.pieces[parent] = stretches.pieces[parent], node
     stretches.cuts[PARENT, stretches.many], stretches.cuts[CHILD, stretches.many] = parent, node
     stretches.many += 1

@@ -270,7 +270,8 @@ class CompiledWindows(Windows):
     def _decides_again(self) -> bool:
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
         of_others = self._cluster.suspended or self._moving or self._habits.busy_nodes
-        again = bool(of_others or not self._by_kind or self._by_users or self._controls.rows.any_share)
+        parted = self._by_users and self._cluster.users_part
+        again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
         if again:
             self._compiled.steady.clear()
         return again
@@ -294,7 +295,8 @@ class CompiledWindows(Windows):
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = self._other_victims = True
-        if self._cluster.suspended or self._controls.rows.gang is not None:
+        parted = self._by_users and self._cluster.users_part
+        if parted or self._cluster.suspended or self._controls.rows.gang is not None:
             self._steady.clear()
             self._decided.clear()
 
