@@ -134,13 +134,12 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
     lowest, age = min(each.tier for each in job.partitions), cluster.parameters.bf_min_age_reserve
     not_ahead = (*NOT_AHEAD, *AT_MAXIMA) if rules.PRIORITY_WHERE_NODES_OVERLAP else NOT_AHEAD
     # The cheapest question comes first: most new jobs are asked about all that wait.
-    return any(
-        other.eligible is not None
-        and _goes_before(other, job, lowest, rules)
-        and not other.reason.startswith(not_ahead)
-        and (not age or waited(other, cluster) >= age)
-        for other in cluster.waiting.values()
-    )
+    for other in cluster.waiting.values():
+        if other.eligible is None or not _goes_before(other, job, lowest, rules):
+            continue
+        if not other.reason.startswith(not_ahead) and (not age or waited(other, cluster) >= age):
+            return True
+    return False
 
 
 def _goes_before(other: Job, job: Job, lowest: int, rules: Rules) -> bool:
@@ -151,13 +150,15 @@ def _goes_before(other: Job, job: Job, lowest: int, rules: Rules) -> bool:
     """
     if not rules.PRIORITY_WHERE_NODES_OVERLAP:
         return other.priority > job.priority
-    tiers = [each.tier for each in other.partitions]
-    highest = tiers[0] if len(tiers) == 1 else max(tiers)
+    partitions = other.partitions
+    highest = partitions[0].tier if len(partitions) == 1 else max(each.tier for each in partitions)
     if highest < lowest or (highest == lowest and other.priority < job.priority):
         return False
     if (other.options.reservation or "") != (job.options.reservation or ""):
         return False
-    return any(_share_nodes(one, each) for one in other.partitions for each in job.partitions)
+    if partitions == job.partitions:
+        return True
+    return any(_share_nodes(one, each) for one in partitions for each in job.partitions)
 
 
 def waited(job: Job, cluster: Cluster) -> float:

@@ -57,7 +57,7 @@ cdef class Work:
     behind=cython.longlong)
 cpdef long long may_start(
     Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? -2
-@cython.locals(machine=Machine, pieces=cython.longlong[::1], room=cython.longlong[::1])
+@cython.locals(machine=Machine, stretches=Stretches)
 cdef long long _picked(
     Request request, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except -1
 @cython.locals(first=cython.longlong[::1], machine=Machine)

@@ -186,9 +186,10 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
 
 
 def _picked(request: Request, capacity: Ints, sets: Ints, taken: Ints) -> int:
-    machine = request.outlook.machine
-    pieces, room = machine.stretches.pieces, machine.stretches.room
-    return pick_pieces(request.code, machine.rows, machine.weights, pieces, capacity, room, sets, taken)
+    machine, stretches = request.outlook.machine, request.outlook.machine.stretches
+    return pick_pieces(
+        request.code, machine.rows, machine.weights, stretches.pieces, capacity, stretches.room, sets, taken
+    )
 
 
 def fits_alone(request: Request, found: int, capacity: Ints, sets: Ints, taken: Ints, witness: Ints) -> bool:
