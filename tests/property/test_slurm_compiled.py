@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,12 +17,17 @@ from emulator.config.operation import Operation
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
+from emulator.scheduling.alike import count_alike
 from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.plugin_scheduler import ClusterEntry
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.scheduling.windows_compiled import CompiledWindows
 from emulator.state.cluster import Cluster
+from emulator.state.job import Job
 from emulator.state.order import Order
+from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 from tests.builders.outcomes import outcome_of
@@ -87,6 +94,68 @@ def test_cycles_that_end_behind_the_last_job_which_could_start_start_the_same_jo
         return [*runs, *((job.id, job.state, job.reason) for job in ended)]
 
     assert became(plans_are_seen=False) == became(plans_are_seen=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.booleans(), st.sampled_from(["22.05", "24.11", "26.05"]))
+def test_what_is_known_of_kinds_from_cycle_to_cycle_is_what_each_cycle_finds(
+    seed: int, users: bool, version: str
+) -> None:
+    def became() -> list[tuple[object, ...]]:
+        return outcome_of(prepared(seed, compiled=True, users=users, slurm_version=version), 40_000)
+
+    def afresh(plan: CompiledWindows) -> bool:
+        plan._compiled.steady.clear()
+        return True
+
+    known = became()
+    with patch.object(CompiledWindows, "_decides_again", afresh):
+        assert became() == known
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from([0.0, 1.0, 8.0, 64.0]), min_size=1, max_size=9), st.sampled_from([0.0, 4.0, 8.0]))
+def test_jobs_alike_count_with_the_cpus_of_a_plan(before: list[float], cpus: float) -> None:
+    conf = parse_slurm_conf("ClusterName=c\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1 Default=YES\n")
+    requests = [JobRequest(id=number, submit=0.0, run=9.0, options=parse_sbatch([])) for number in range(len(before))]
+    controller = Controller(conf, [])
+    jobs = [make_job(replace(request, id=request.id + 1), controller.cluster) for request in requests]
+    for job, known in zip(jobs, before, strict=True):
+        job.planned_cpus = known
+    count_alike([ClusterEntry(job, job.partitions[0], controller.policies) for job in jobs], cpus)
+    assert [job.planned_cpus for job in jobs] == [cpus or known for known in before]
+
+
+def test_what_holds_of_kinds_is_asked_once_where_jobs_may_be_preempted_by_partition() -> None:
+    conf = """
+ClusterName=c
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-4] CPUs=4
+PartitionName=low Nodes=ALL Default=YES PriorityTier=1
+PartitionName=high Nodes=n1 PriorityTier=2
+"""
+    wide = [
+        JobRequest(id=number, submit=10.0 * number, run=900.0, options=parse_sbatch(["-n16", "-t20"]))
+        for number in range(1, 9)
+    ]
+    urgent = JobRequest(id=9, submit=2000.0, run=60.0, options=parse_sbatch(["-n1", "-t5", "-phigh"]))
+    controller = Controller(parse_slurm_conf(conf), [*wide, urgent], compiled=True)
+    asked: Counter[tuple[int, str]] = Counter()
+    own = CompiledWindows._is_steady
+
+    def counted(plan: CompiledWindows, job: Job, partition: Partition) -> bool:
+        asked[job.request_class, partition.name] += 1
+        return own(plan, job, partition)
+
+    with patch.object(CompiledWindows, "_is_steady", counted):
+        controller.run()
+    preempted = [job.id for job in controller.cluster.jobs.values() if len(job.runs) > 1]
+    assert preempted
+    assert set(asked.values()) == {1}
 
 
 @settings(max_examples=60, deadline=None)
