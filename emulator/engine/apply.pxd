@@ -17,10 +17,10 @@ cdef class Apply:
     cdef public HeadWatch watch
     cdef public JobQueue _queue
     cdef public Counts _cluster_state
-    cdef public list runs, state, useful, _start, _end, _backfilled, _duration, _ends_by
+    cdef public list runs, useful, _start, _end, _backfilled, _duration, _ends_by
     cdef public EventHeap _heap
     cdef public dict _plans
-    cdef public object renumber, facts, _table, _progress, _overdue, _handover, _livelock, _learnt
+    cdef public object renumber, facts, state, _table, _progress, _overdue, _handover, _livelock, _learnt
     cdef public object _notifier, _submit_notifier, _start_notifier, _end_notifier
 
     cpdef submit(self, JobFields job)

@@ -12,7 +12,7 @@ cdef class SchedulingPass:
     cdef public Counts _view
     cdef public Apply _apply
     cdef public bint _may_overrun, _every_pass, _observed, always
-    cdef public list _state
+    cdef public object _state
     cdef public object _decisions, _sendable, _behind, _hooks, _validate, _room, _renew, _facts, _main_loop, _schedule, _patient_with
     cdef public object _pending_view, _backfill_view, _cycle, before
     cdef public long long _patience, _fruitless
