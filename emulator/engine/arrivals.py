@@ -33,6 +33,8 @@ NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
 NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
+BEFORE_RECORDS = ("Invalid feature specification", "Invalid job array specification")
+"""What is asked of all components of a heterogeneous job before one has a record (24.11; 22.05 not asked)."""
 
 
 class Arrivals(Part):
@@ -93,6 +95,8 @@ class Arrivals(Part):
                 for jobs in taken:
                     self._give_back(jobs)
                 self._refuse(requests, str(error))
+                if not str(error).endswith(BEFORE_RECORDS):
+                    self._leave_numbers(taken)
                 return
         for jobs in taken:
             self.enter(jobs)
@@ -117,6 +121,13 @@ class Arrivals(Part):
         if self.cluster.accounting is not None:
             for job in jobs:
                 self.cluster.accounting.left(job)
+
+    def _leave_numbers(self, taken: Sequence[list[Job]]) -> None:
+        """Components before the one that was refused had records, and a number each by which no job goes then."""
+        for jobs in taken:
+            self._passes.record_changed()
+            if not (jobs[0].options.held or jobs[0].options.priority):
+                self.policies.pass_number_over()
 
     def enter(self, jobs: list[Job]) -> None:
         """Jobs that were admitted wait from now on: one, or the tasks of an array."""

@@ -223,6 +223,22 @@ def test_a_requeue_brings_back_all_also_those_that_were_cancelled() -> None:
     )
 
 
+@pytest.mark.parametrize(("word", "numbers"), [("-N9", 2), ("-Cnone", 0)])
+def test_components_before_a_refused_one_had_numbers(word: str, numbers: int) -> None:
+    """But for what is asked of all components before one has a record (recorded)."""
+    first = "PriorityType=priority/basic\n" + TIERS
+    requests = [
+        JobRequest(1, 10.0, 50.0, parse_sbatch(["-n1", "-t5", ":", "-n1", ":", "-n1", word])),
+        JobRequest(9, 20.0, 50.0, parse_sbatch(["-n1", "-t5"])),
+    ]
+    alone = Controller(parse_slurm_conf(first), requests[1:])
+    both = Controller(parse_slurm_conf(first), requests)
+    for controller in (alone, both):
+        controller.run()
+    own = 1 if word == "-N9" else 0
+    assert of(alone, 9).priority - of(both, 9).priority == numbers + own
+
+
 # In which order
 
 
