@@ -321,6 +321,7 @@ class Want:
         cpus: in all.
         cpus_per_task: of one task.
         cpus_on_node: that a node must have, at least.
+        cpus_free: that a node must have free, of which its tasks may use fewer on each socket.
         cpus_given: of each node, at least.
         per_node: most on a node.
         ranked: CPUs with which a node counts at most as nodes are compared.
@@ -401,6 +402,7 @@ class Want:
     choices: tuple[Choice, ...]
     cpus_per_task: int = 1
     cpus_on_node: int = 1
+    cpus_free: int = 1
     cpus_given: int = 1
     per_node: int = FAR
     ranked: int = FAR

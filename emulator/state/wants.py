@@ -71,7 +71,8 @@ def _on_nodes(asked: Asked) -> Want:
 def _with_cpus(want: Want, asked: Asked) -> Want:
     """How many CPUs of a node."""
     options, demand, rules, per_task = asked.options, asked.demand, asked.rules, asked.per_task
-    on_node = max(demand.cpus_on_node, demand.cpus_free, options.min_cpus or 0, asked.of_node)
+    cpus_free = _cpus_free(asked)
+    on_node = max(demand.cpus_on_node, demand.cpus_free, 0 if cpus_free else options.min_cpus or 0, asked.of_node)
     most_on_node = FAR if options.tasks_per_node is None else max(asked.of_node, on_node, demand.cpus_in_all)
     per_node = most_on_node
     if options.tasks == 1 and options.min_cpus is None:
@@ -91,6 +92,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         want,
         cpus_per_task=per_task,
         cpus_on_node=on_node,
+        cpus_free=cpus_free or 1,
         cpus_given=given,
         per_node=per_node,
         ranked=ranked,
@@ -101,6 +103,13 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
         counted_tasks=_counted_tasks(options, rules),
     )
+
+
+def _cpus_free(asked: Asked) -> int:
+    """CPUs of --mincpus, where a node needs them free, though its sockets give tasks fewer; 0 where tasks have them."""
+    options = asked.options
+    bounded = options.tasks_per_socket is not None and not asked.rules.SOCKETS_HAVE_TASKS
+    return options.min_cpus or 0 if bounded else 0
 
 
 def _with_cores(want: Want, asked: Asked) -> Want:

@@ -33,6 +33,8 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     if want.all_memory:
         capacity = np.where(free.memory >= machine.memory, capacity, 0)
     capacity = _with_gres(want, machine, free, capacity)
+    if want.cpus_free > 1:
+        capacity = np.where(_cpus(replace(want, per_socket=FAR), machine, units) >= want.cpus_free, capacity, 0)
     # A node that has not as much as is wanted of each is of no use.
     return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
 

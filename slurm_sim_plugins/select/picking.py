@@ -123,7 +123,7 @@ class Picker:
             counted: CPUs with which it counts, if they are not its own.
         """
         others = max(0, self._nodes - len(self._taken) - 1) * int(self._of_unit[node])
-        wanted = max(self._missing - others, self._want.cpus_on_node)
+        wanted = max(self._missing - others, self._want.cpus_on_node, self._want.cpus_free)
         if self._near is not None and self._near.least is not None:
             wanted = max(wanted, int(self._near.least[node]))
         own, most = int(self._capacity[node]), self._want.per_node
@@ -173,7 +173,8 @@ class Picker:
             group, last = nodes[weights[nodes] == weight].tolist(), -1.0
             if not self._want.whole and not self._done() and not self._full():
                 others = max(0, self._nodes - len(self._taken) - 1)
-                wanted = np.maximum(self._missing - others * self._of_unit, self._want.cpus_on_node)
+                least = max(self._want.cpus_on_node, self._want.cpus_free)
+                wanted = np.maximum(self._missing - others * self._of_unit, least)
                 self._capacity = np.where(weights == weight, np.minimum(self._capacity, wanted), self._capacity)
             while group and not self._done() and not self._full():
                 best, _ = self._least_loaded(group, last)
