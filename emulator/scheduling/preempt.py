@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.machine import ALONE, has_rows
@@ -81,15 +82,6 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     if is_exempt(job, cluster) or job.priority > cluster.parameters.preempt_min_exempt_priority:
         return False
     return preempt_mode(job, cluster) != "OFF"
-
-
-def is_exempt(job: Job, cluster: Cluster) -> bool:
-    """Whether a job has not run for so long yet that it may be preempted, by its QOS, else the cluster."""
-    assert job.run is not None
-    quality = job.account.quality if job.account is not None else None
-    of_quality = quality.exempt_time if quality is not None else None
-    exempt = cluster.parameters.preempt_exempt_time if of_quality is None else of_quality
-    return bool(cluster.now - job.run.start < exempt)
 
 
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:

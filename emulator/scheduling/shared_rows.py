@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from emulator.scheduling.preempt import is_exempt
+from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.machine import has_rows

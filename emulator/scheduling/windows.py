@@ -142,17 +142,19 @@ class Windows(WindowPlan):
         self.fitted: set[Sought] = set()
         self._futures: dict[int, Future] = {}
         self._in_use: Mask | None = cluster.free.jobs > 0 if habits.busy_nodes else None
-        if cluster.parameters.bf_running_job_reserve and not cluster.nodes_for.whole_nodes:
-            self._keep_runs()
+        if cluster.parameters.bf_running_job_reserve:
+            for job in cluster.running.values():
+                self._keep_run(job)
 
-    def _keep_runs(self) -> None:
-        """Runs that have whole nodes keep them up to the step of their end, unless they may be preempted."""
+    def _keep_run(self, job: Job) -> None:
+        """A run that has whole nodes keeps them up to the step of its end, unless it may be preempted."""
         cluster = self._cluster
-        for job in cluster.running.values():
-            if job.run is not None and job.run.allocation.whole and preempt_mode(job, cluster) == "OFF":
-                end = self._step(cluster.planned_end(job))
-                if end > cluster.now:
-                    self.slots.add(cluster.now, end, job.run.allocation.nodes)
+        if job.run is None or not job.run.allocation.whole or cluster.nodes_for.whole_nodes:
+            return
+        if preempt_mode(job, cluster) == "OFF":
+            end = self._step(cluster.planned_end(job))
+            if end > cluster.now and not self.full:
+                self.slots.add(cluster.now, end, job.run.allocation.nodes)
 
     @property
     def sought(self) -> bool:
@@ -279,8 +281,9 @@ class Windows(WindowPlan):
         return [self._cluster.machine.names[node] for node in allocation.nodes]
 
     def started(self, job: Job) -> None:
-        """A run has begun."""
+        """A run has begun: for the rest of the cycle it keeps whole nodes as with ``bf_running_job_reserve``."""
         self._other_runs()
+        self._keep_run(job)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs are to end at other times."""

@@ -237,3 +237,29 @@ def test_a_pause_that_makes_no_sense_is_refused(plugin: Any, wrong: str) -> None
             plugins=[made],
             config=Config(slots={"SchedulerType": "sched/pausing"}, clock="slurm"),
         )
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "planned"),
+    [
+        ("22.05", "--exclusive", 193.5),
+        ("24.11", "--exclusive", 240.0),
+        ("24.11", "-n2", 193.5),
+        ("26.05", "--exclusive", 240.0),
+    ],
+)
+def test_a_whole_node_is_kept_for_a_job_that_backfill_starts_up_to_the_step_of_its_end(version, asked, planned) -> None:
+    """As with ``bf_running_job_reserve``, for the rest of the cycle (Slurm's sources, and the controller's log)."""
+    conf = """
+SchedulerParameters=bf_interval=5
+SelectTypeParameters=CR_CPU
+PriorityType=priority/basic
+NodeName=n[1-2] CPUs=2
+PartitionName=p Nodes=ALL Default=YES
+"""
+    lines = [(0.0, "-n2 -wn2 -t10"), (5.0, "-N2 -n4 -t2"), (71.0, f"-N1 {asked} -t2"), (71.2, "-n2 -t1")]
+    requests = [JobRequest(number, at, 500.0, parse_sbatch(line.split())) for number, (at, line) in enumerate(lines, 1)]
+    made = Controller(parse_slurm_conf(conf).under(version), requests)
+    made.run(75.0)
+    assert made.cluster.jobs[3].runs[0].start == 73.5
+    assert made.cluster.jobs[4].planned_start == planned
