@@ -8,6 +8,7 @@ from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
 from emulator.state.demand import Demand, demand_of
+from emulator.state.gpu_options import refused_gpus
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
@@ -140,11 +141,11 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
         RejectedError: it names what there is not.
     """
     options, rules = request.options, cluster.parameters.rules
+    _check_gres(options, cluster)
     on_gpus = _nodes_by_gpus(options)
     nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
     if options.spread and most is None and options.tasks:
         most = min(options.tasks, len(cluster.machine))
-    _check_gres(options, cluster)
     enough = most or options.tasks or FAR
     named, some = _named(options, enough, cluster)
     if some:
@@ -193,19 +194,9 @@ def _nodes_asked(options: BatchOptions) -> tuple[int, int | None]:
 
 
 def _nodes_by_gpus(options: BatchOptions) -> int:
-    """Nodes of a job that states GPUs in all and on each node; 0 for one that does not state both.
-
-    Raises:
-        RejectedError: there are no such nodes, or as many may not be had.
-    """
+    """Nodes of a job that states GPUs in all and on each node; 0 for one that does not state both."""
     in_all, on_node = sum(one.count for one in options.gpus), sum(one.count for one in options.gres if one.name == GPU)
-    if not in_all or not on_node:
-        return 0
-    nodes, rest = divmod(in_all, on_node)
-    most = options.max_nodes if options.max_nodes is not None else options.min_nodes or FAR
-    if rest or not (options.min_nodes or 1) <= nodes <= most:
-        raise RejectedError(INVALID_GRES)
-    return nodes
+    return in_all // on_node if in_all and on_node else 0
 
 
 def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
@@ -238,19 +229,17 @@ def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask |
 
 
 def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
-    """Refuse resources that the cluster does not know, fewer GPUs than nodes, and what excludes each other.
+    """Refuse resources that the cluster does not know, and what excludes each other.
 
     Raises:
         RejectedError: there is something of the kind.
     """
-    if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
-        raise RejectedError(f"Failed to validate job spec, --gpus < -N\n{INVALID_GRES}")  # sbatch itself says so.
+    if refused := refused_gpus(options, cluster.parameters.rules):
+        raise RejectedError(f"{refused}\n{INVALID_GRES}")
     of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
     of_devices = of_devices or options.gpus_on_sockets
     if of_devices and cluster.nodes_for.whole_nodes:
         raise RejectedError("Requested GRES option unsupported by configured SelectType plugin")
-    if options.cpus_per_task and options.cpus_per_gpu:
-        raise RejectedError(f"--cpus-per-gpu is mutually exclusive with --cpus-per-task\n{INVALID_GRES}")
     asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
     with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
     unknown = asked and asked - {name for name, _ in cluster.machine.gres}

@@ -151,7 +151,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
     return replace(
         want,
         all_gres=asked.alone,
-        gres=_counts(options.gres),
+        gres=_counts(_gres_of_nodes(options)),
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
         late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
@@ -443,6 +443,11 @@ def _specialized(partition: Partition, cluster: Cluster) -> int:
 
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
+
+
+def _gres_of_nodes(options: BatchOptions) -> tuple[GresCount, ...]:
+    """Generic resources of each node; GPUs of its tasks are among those that a job states of each node, too."""
+    return tuple(one for one in options.gres if one.name != GPU or not options.gpus_per_task)
 
 
 def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:

@@ -215,6 +215,10 @@ def _cpus_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
+def _gpus_of_tasks(conf: SlurmConf) -> str:
+    return "jobs with --gpus-per-task, or with --cpus-per-gpu and no GPUs" if _cpus_per_gpu(conf) else ""
+
+
 def _stated_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu" if _cpus_per_gpu(conf) else ""
 
@@ -524,6 +528,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "TURNS_BY_CORES": _turns,
     "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
+    "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,

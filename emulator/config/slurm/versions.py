@@ -434,6 +434,14 @@ class Rules:
         "26.05: PreemptExemptTime holds with PreemptMode=SUSPEND,GANG and partition_prio, too",
         *("gang_exempt_24", "gang_exempt_26"),
     )
+    GPUS_PER_TASK_NEED_TASKS: bool = _rule(
+        "24.11",
+        "--gpus-per-task is refused where neither -n, --gpus nor a number of nodes says how many tasks there are, and "
+        "--cpus-per-gpu where no GPU is asked for",
+        "with --ntasks-per-node it is taken, and --cpus-per-gpu has no effect without GPUs",
+        "not named in the release notes; Slurm's sources of both have it",
+        *("gpu_options_22", "gpu_options_24", "gpu_options_26", "more_gpu_options_22", "more_gpu_options_24"),
+    )
     RUN_MINUTES_BIND_USERS: bool = _rule(
         "24.11",
         "MaxTRESRunMinsPerUser and MaxTRESRunMinsPerAccount of a quality of service keep jobs waiting",
