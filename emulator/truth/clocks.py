@@ -19,7 +19,7 @@ from emulator.workload.scenario import Scenario
 
 REASON = "not recorded: of those that were tried the one that fits best"
 COARSE = (0.0, 0.5)
-"""Parts of a second that are tried at first, with each second of a minute."""
+"""Parts of a second that are tried at first."""
 FINE = tuple(step / 10 for step in range(10))
 MINUTE = 60
 
@@ -69,10 +69,11 @@ def best_sweep(name: str, first: V, judge: Callable[[Clock], V]) -> V:
 def best_phase(scenario: Scenario, first: V, judge: Callable[[Clock], V]) -> V:
     """The verdict with the fewest differences, of those with a pass over the whole queue at each second.
 
-    These passes count from the controller's start on, ``sched_interval`` seconds apart.
+    These passes count from the controller's start on, ``sched_interval`` seconds apart. Where its seconds begin is not
+    recorded either, from which a requeued job is held back.
     """
     seconds = min(parameters_of(scenario.configuration()).sched_interval, MINUTE)
-    whole = [(float(uptime), 0.0) for uptime in range(int(seconds))]
+    whole = [(float(uptime), part) for part in COARSE for uptime in range(int(seconds))]
     return _best(scenario.name, first, judge, whole)[0] if first.differences else first
 
 

@@ -273,9 +273,10 @@ ON_CLUSTER = [
 def on_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is to be run on a cluster, as words of a command."""
     for name, text in files_of(SEED).items():
-        # A job whose dependency can no longer hold would wait for ever, and one whose account its partition denies.
+        # A job whose dependency can no longer hold would wait for ever, and one whose account its partition denies, or
+        # that states no limit where minutes are limited.
         ends = "DependencyParameters=kill_invalid_depend\nEnforcePartLimits=ANY\n" if name == "slurm.conf" else ""
-        (tmp_path / name).write_text(ends + text)
+        (tmp_path / name).write_text(ends + text.replace(" State=UP", " DefaultTime=10 State=UP"))
     monkeypatch.chdir(tmp_path)
     return ON_CLUSTER
 
