@@ -12,6 +12,7 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.engine.power import PowerSaving
 from emulator.engine.stints import Stints
+from emulator.scheduling.entries import leave_record
 from emulator.scheduling.gang import Change
 from emulator.scheduling.het_jobs import components_of, is_led
 from emulator.scheduling.job_mgr import limit_of
@@ -64,6 +65,7 @@ class Starts(Part):
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.dequeue(job)
         self.cluster.order.started(job)
+        leave_record(job, self.cluster)
         self.cluster.running[job.id] = job
         self.telling.started(job, reason)
         self.passes.scheduler.started(job)

@@ -279,6 +279,15 @@ def of_record(job: Job, cluster: Cluster) -> list[Job]:
     return [one for one in cluster.tasks[array] if one.waits_with_others and one.id in cluster.waiting]
 
 
+def leave_record(job: Job, cluster: Cluster) -> None:
+    """A job starts: the record that the other tasks of its array get has preempted none."""
+    if job.made_way is None or job.request.array is None:
+        return
+    for other in cluster.tasks[job.request.array]:
+        if other.waits_with_others:
+            other.made_way = None
+
+
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
     """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11)."""
     array = job.request.options.array

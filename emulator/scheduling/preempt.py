@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from emulator.scheduling.entries import of_record
 from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -48,12 +49,14 @@ def configured_mode(job: Job, cluster: Cluster) -> str:
 def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) -> bool:
     """Preempt those that were chosen for a job, and whether it could; those whose grace time is over leave.
 
-    It can once in KillWait and MessageTimeout: what it preempted last may not have left before.
+    It can once in KillWait and MessageTimeout: what it preempted last may not have left before. The tasks of an array
+    that wait can so together, as they share a record (recorded).
     """
     last, since = job.made_way, cluster.whole(cluster.now) - cluster.parameters.preempt_pause
     if not chosen or (last is not None and cluster.whole(last) > since):
         return False
-    job.made_way = cluster.now
+    for one in of_record(job, cluster):
+        one.made_way = cluster.now
     for victim in chosen:
         controls.preempt(victim, job)
     return True
