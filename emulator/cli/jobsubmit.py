@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from emulator.cli import completion, shared
-
-if TYPE_CHECKING:
-    from emulator.config.slurm.model import SlurmConf
 
 DIFFERS = 1
 """Exit code where a case fails."""
@@ -44,7 +40,7 @@ def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path, sl
     from emulator.config.slurm import read_slurm_conf
     from emulator.operator.job_submit import Script, read_cases
 
-    tried, asked = read_cases(cases), Script(script, _under(read_slurm_conf(slurm_conf), slurm_version))
+    tried, asked = read_cases(cases), Script(script, shared.under(read_slurm_conf(slurm_conf), slurm_version))
     failed = 0
     for case in tried:
         wrong = case.failed(asked)
@@ -82,7 +78,7 @@ def diff(
     from emulator.operator.job_submit import Script, differences
     from emulator.workload.submissions import read_submissions
 
-    conf = _under(read_slurm_conf(slurm_conf), slurm_version)
+    conf = shared.under(read_slurm_conf(slurm_conf), slurm_version)
     with shared.reading(trace, progress):
         requests = read_submissions(trace, conf, {}).requests
     with shared.progress("submissions", len(requests), progress) as report:
@@ -96,8 +92,3 @@ def diff(
     if len(found) > limit:
         shared.echo(f"... {len(found) - limit} more; --limit {len(found)} prints them")
     shared.echo(f"{len(found)} of {len(requests)} submissions are judged otherwise")
-
-
-def _under(conf: SlurmConf, version: str | None) -> SlurmConf:
-    """A configuration under a version of Slurm, if one is named."""
-    return conf if version is None else conf.under(version)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--slurm-conf", required=True, type=shared.PATH, help="The slurm.conf of the cluster.")
 @click.option("--accounts", type=shared.PATH, multiple=True, help="A dump of sacctmgr, or a script of its commands.")
 @click.option("--user", default="", help="Submit as this user.")
+@shared.version_option
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 @click.pass_context
 def sbatch(
@@ -28,6 +29,7 @@ def sbatch(
     slurm_conf: Path,
     accounts: tuple[Path, ...],
     user: str,
+    slurm_version: str | None,
     as_json: bool,
 ) -> None:
     """Would the cluster take these job scripts, and what would each get if it were idle?
@@ -43,7 +45,7 @@ def sbatch(
     from emulator.operator.test_only import Verdict, judge
     from emulator.workload.logfile import bytes_of, text_of
 
-    conf = read_slurm_conf(slurm_conf)
+    conf = shared.under(read_slurm_conf(slurm_conf), slurm_version)
     known = read_accounts(*accounts) if accounts else None
     found: dict[str, Verdict] = {}
     for script in scripts:

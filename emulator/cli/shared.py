@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
+    from emulator.config.slurm.model import SlurmConf
     from emulator.result import Result
     from emulator.workload.jitter import Band, Jitter
     from emulator.workload.workload import Workload
@@ -57,6 +58,11 @@ def comma_list(kind: Callable[[str], Any], example: str, *, needed: bool = False
         return found
 
     return values
+
+
+def under(conf: SlurmConf, version: str | None) -> SlurmConf:
+    """A configuration under a version of Slurm, if one is named."""
+    return conf if version is None else conf.under(version)
 
 
 def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:

@@ -145,6 +145,15 @@ def test_the_command_judges_each_script(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("version", "code"), [("22.05", 0), ("24.11", 3)])
+def test_the_command_goes_by_a_version(version: str, code: int, tmp_path: Path) -> None:
+    nodes = "NodeName=g CPUs=4 Gres=gpu:2\nPartitionName=p Nodes=g Default=YES\n"
+    (tmp_path / "slurm.conf").write_text(f"SelectType=select/cons_tres\nGresTypes=gpu\n{nodes}")
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n#SBATCH --ntasks-per-node=2 --gpus-per-task=1\n")
+    files = [str(tmp_path / "job.sh"), "--slurm-conf", str(tmp_path / "slurm.conf")]
+    assert CliRunner().invoke(slurm_sim, ["sbatch", *files, "--slurm-version", version]).exit_code == code
+
+
 ASIDE = {
     *("batch", "bcast", "consolidate-segments", "container-id", "cpu-bind", "environment", "extra", "network"),
     *("ntasks-per-board", "oom-kill-step", "prefer", "resv-ports", "segment", "spread-segments", "stepmgr"),
