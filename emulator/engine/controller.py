@@ -263,11 +263,19 @@ class Controller(Part):
                 ticks.take(does, until if observe is None else None)
             else:
                 cluster.now, rank, _, kind, *about = agenda.take()
+                void = bool(self._alone) and self._is_void(kind, about)
                 does[kind](*about)
-                if rank in self._alone and passes.main_at is not None and passes.main_at <= cluster.now:
+                if rank in self._alone and not void and passes.main_at is not None and passes.main_at <= cluster.now:
                     passes.main(passes.main_at)
             if observe is not None:
                 observe()
+
+    def _is_void(self, kind: Kind, about: Sequence[Any]) -> bool:
+        """Whether an event is about a run that has ended otherwise: no pass follows it."""
+        if kind == "ended at limit":
+            run = self.cluster.jobs[about[0]].runs[about[1]]
+            return bool(run.end != self.cluster.now or run.outcome is State.PREEMPTED)
+        return kind in ("work done", "limit") and bool(self.cluster.jobs[about[0]].sequence != about[1])
 
     @property
     def endless(self) -> str:

@@ -90,6 +90,12 @@ def test_every_run_is_the_same(names: tuple[str, ...], options: dict[str, Any], 
     assert flat == nodes
 
 
+def test_no_pass_follows_the_planned_end_of_a_preempted_run() -> None:
+    """It would come between an end at a limit and the other ends of that time, before their processors are free."""
+    flat, nodes = both(8737605, PV_EASY, {"sched/venture": {"single_head": True}}, passes="event")
+    assert flat == nodes
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [("sched/fcfs",), ("sched/easy",), ("sched/easy", "priority/sjf")])
 def test_one_node_that_has_all_cpus_is_counted_processors(names: tuple[str, ...]) -> None:
