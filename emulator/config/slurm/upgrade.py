@@ -424,10 +424,13 @@ def _grace(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.grace_time])
 
 
+def _gang(conf: SlurmConf) -> bool:
+    return "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
+
+
 def _suspending_qos(conf: SlurmConf) -> str:
     by_qos = conf.parameters.text("PreemptType").lower() == "preempt/qos"
-    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
-    return "jobs that could suspend others by their QOS" if by_qos and gang else ""
+    return "jobs that could suspend others by their QOS" if by_qos and _gang(conf) else ""
 
 
 def _run_minutes(conf: SlurmConf) -> str:
@@ -437,17 +440,15 @@ def _run_minutes(conf: SlurmConf) -> str:
 
 def _exempt(conf: SlurmConf) -> str:
     by_partition = conf.parameters.text("PreemptType").lower() == "preempt/partition_prio"
-    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
-    return "jobs that PreemptExemptTime protects, of the cluster or of a QOS" if by_partition and gang else ""
+    return "jobs that PreemptExemptTime protects, of the cluster or of a QOS" if by_partition and _gang(conf) else ""
 
 
 def _turns(conf: SlurmConf) -> str:
-    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
     counted = "CR_CPU" in {
         word.upper().removesuffix("_MEMORY") for word in conf.parameters.words("SelectTypeParameters")
     }
     unbound = conf.parameters.text("TaskPlugin").lower() in ("", "task/none")
-    return "jobs that stand still for others on their nodes" if gang and counted and unbound else ""
+    return "jobs that stand still for others on their nodes" if _gang(conf) and counted and unbound else ""
 
 
 def _switches(conf: SlurmConf) -> str:
