@@ -31,6 +31,8 @@ _IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] (?:Running as primary controller|debu
 _BACKFILL = re.compile(r"\[([0-9T:.-]+)\] sched: Backfill scheduler plugin loaded")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
+NO_SUCH_TRES = "no TRES known by type"
+"""What ``sacctmgr`` says of a limit on GRES or licences before a controller has told the database that there are any."""
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
 """Errors of every start in an empty folder."""
 
@@ -262,8 +264,29 @@ class Cluster:
         self._await(lambda: not self.run(["sacctmgr", "-n", "show", "cluster"]).returncode, "slurmdbd did not start")
         for command in commands:
             done = self.run(command)
+            if NO_SUCH_TRES in done.stderr:
+                done = self._run_beside_controller(command)
             if done.returncode and "Nothing new added" not in done.stdout + done.stderr:
                 raise InputError(f"{' '.join(command)}: {(done.stdout + done.stderr).strip()}")
+
+    def _run_beside_controller(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command that limits what only a controller makes known to the database, such as GPUs.
+
+        The controller ends, and leaves no state: the one of the recording is the first with jobs.
+        """
+        self._spawn("slurmctld", "-D", "-i", "-f", f"{self._site.folder}/slurm.conf")
+        done = []
+
+        def known() -> bool:
+            done[:] = [self.run(command)]
+            return NO_SUCH_TRES not in done[0].stderr
+
+        self._await(known, f"{' '.join(command)}: {NO_SUCH_TRES} that it limits")
+        end(self._processes.pop())
+        (self._folder / "log" / "slurmctld.log").unlink(missing_ok=True)
+        shutil.rmtree(self._folder / "state")
+        (self._folder / "state").mkdir()
+        return done[0]
 
 
 def empty_database(root: Root, beside: Path) -> Path:
