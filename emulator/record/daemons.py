@@ -32,7 +32,7 @@ _BACKFILL = re.compile(r"\[([0-9T:.-]+)\] sched: Backfill scheduler plugin loade
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
 NO_SUCH_TRES = "no TRES known by type"
-"""What ``sacctmgr`` says of a limit on GRES or licences before a controller has told the database that there are any."""
+"""What ``sacctmgr`` says of a limit on GRES or licences before a controller has told the database of them."""
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
 """Errors of every start in an empty folder."""
 
@@ -275,7 +275,7 @@ class Cluster:
         The controller ends, and leaves no state: the one of the recording is the first with jobs.
         """
         self._spawn("slurmctld", "-D", "-i", "-f", f"{self._site.folder}/slurm.conf")
-        done = []
+        done: list[subprocess.CompletedProcess[str]] = []
 
         def known() -> bool:
             done[:] = [self.run(command)]
