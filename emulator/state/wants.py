@@ -14,6 +14,7 @@ from emulator.state.asked import Asked, asked_of, known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
+from emulator.state.near_gres import gives_all_cores
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import GPU, BatchOptions
@@ -522,6 +523,8 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
     if options.fewest_cpus > 1 and not options.overcommit:
         allowed &= cluster.machine.cpus + cluster.machine.kept >= options.fewest_cpus
+    if cluster.nodes_for.whole_nodes and options.gres:
+        allowed &= gives_all_cores(cluster.conf, options.gres)
     if options.tmp_disk:
         allowed &= np.array([node.tmp_disk for node in nodes]) >= options.tmp_disk
     # Where memory is not given out, a node must have what is asked for all the same.

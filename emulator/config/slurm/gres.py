@@ -137,7 +137,7 @@ def check_near_cores(
     parameters: Settings,
     findings: Findings,
 ) -> None:
-    """Notice where ``Cores=`` has no effect, for cores are not given out one by one, and cores that nodes have not.
+    """Notice where ``Cores=`` has other effects or none, as cores are not given out one by one, and unknown cores.
 
     Args:
         lines: those of ``gres.conf``.
@@ -158,8 +158,11 @@ def check_near_cores(
             text = f"{listed(few)}: no core {max(line.cores)}; cores are counted from 0, and not by thread"
             findings.notice(line.settings["Cores"].location, text)
     stated = next((line.settings["Cores"] for line in lines if line.cores), None)
+    if stated is not None and parameters.text("SelectType").lower() == "select/linear":
+        text = "select/linear gives a job no node with cores that are near none of the devices that it wants"
+        findings.notice(stated.location, text)
+        return
     why = {
-        "select/linear gives whole nodes": parameters.text("SelectType").lower() == "select/linear",
         "cores are not counted": "CR_MEMORY" in (word.upper() for word in parameters.words("SelectTypeParameters")),
         "sockets are counted": sockets_counted(parameters, partitions),
         "jobs share cores (GANG)": "GANG" in (word.upper() for word in parameters.words("PreemptMode")),

@@ -552,7 +552,7 @@ def test_devices_are_counted_by_their_files():
     assert (third.count, third.files) == (1, ("/dev/a", "/dev/b"))
     assert [str(notice) for notice in read.notices] == [
         "gres.conf:2: n9 not in slurm.conf: passed over",
-        "gres.conf:2: Cores has no effect: select/linear gives whole nodes",
+        "gres.conf:2: select/linear gives a job no node with cores that are near none of the devices that it wants",
     ]
 
 
