@@ -44,8 +44,8 @@ STATED: Mapping[str, Mapping[str, type]] = {
 """Kinds of what ``run.toml`` says, where it says it."""
 FILES = (RECORDS, RUNS, STAYS, *NOTES, CLUSTER, SNAPSHOT, EVENTS, ABOUT)
 """All that a run leaves, in the order in which the files are moved to their folder."""
-ROW_GROUP = 1 << 20
-"""Rows that are written together; Arrow's default."""
+ROW_GROUP = 32_768
+"""Rows that are made ready and written together: few, for texts take much room; the file is no larger for it."""
 UNFINISHED = "unfinished"
 """The folder, in that of the run, in which a run is written until it is whole."""
 
