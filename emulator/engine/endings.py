@@ -388,6 +388,8 @@ class Endings(Part):
         if not lost:
             self.heard(run.allocation.nodes)
             self.passes.heard(run.allocation)
+        elif job.requeue_after:
+            self.policies.lost(job, run.allocation, self.cluster.partitions[run.partition])
         del self.cluster.running[job.id]
         job.run, job.vacating, job.end_limit = None, False, math.inf
         job.sequence += 1

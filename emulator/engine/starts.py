@@ -80,6 +80,7 @@ class Starts(Part):
         self.passes.heard(allocation)
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
+        self.policies.started(job)
         if self.policies.counts_cpus:
             self.policies.given(job, allocation)
         may_requeue = self.endings.may_requeue(job)

@@ -18,7 +18,7 @@ from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.numbers import Answered, counted_otherwise, put, renewable, seen_of
-from emulator.scheduling.requests import request_of, tres_totals, unasked_memory
+from emulator.scheduling.requests import request_of, tres_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
     ClusterPreemptView,
     ClusterPriorityView,
@@ -69,6 +69,7 @@ class Policies:
         self._jobs = SeenJobs()
         self._next = FIRST_PRIORITY
         self._requests: dict[tuple[int, str, int, float], Request] = {}
+        self._had: dict[int, Mapping[str, float]] = {}
         self._associations: dict[Share, Association] = {}
         self._qualities: dict[Quality, Qos] = {}
         self._priority_view = ClusterPriorityView(cluster_state)
@@ -181,6 +182,16 @@ class Policies:
         """A job has started, or was planned there: its next number counts the CPUs that it has."""
         job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
+    def lost(self, job: ControlledJob, allocation: Allocation, partition: Partition) -> None:
+        """A job has lost all of its nodes: until it starts again it counts with what it had there (recorded)."""
+        self._had[job.id] = tres_of(job, allocation, partition, self._cluster.machine)
+        self.changed(job)
+
+    def started(self, job: ControlledJob) -> None:
+        """A job has started: it counts with what it asks for, should it wait again."""
+        if self._had.pop(job.id, None) is not None:
+            self.changed(job)
+
     def _count_cpus(self, jobs: list[ControlledJob]) -> None:
         """Jobs are about to get new numbers, in which they count with the CPUs that they were planned with."""
         for job in counted_otherwise(jobs):
@@ -198,7 +209,8 @@ class Policies:
         if known is None:
             asked = request_of(job, partition)
             known = self._requests[key] = replace(asked, cpus=job.counted_cpus or asked.cpus)
-        return known
+        had = self._had.get(job.id)
+        return known if had is None else replace(known, tres=had)
 
     def _association(self, share: Share) -> Association:
         if share not in self._associations:

@@ -10,7 +10,7 @@ import numpy as np
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.cluster import Request
-from slurm_sim_plugins.nodes import Want
+from slurm_sim_plugins.nodes import Allocation, Machine, Want
 
 if TYPE_CHECKING:
     from emulator.state.cluster import Cluster
@@ -61,6 +61,20 @@ def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
     return wanted
 
 
+def tres_of(job: Job, allocation: Allocation, partition: Partition, machine: Machine) -> dict[str, float]:
+    """What a job has of each resource, by upper-case name; memory in mebibytes."""
+    has = {
+        "CPU": float(machine.cpus_of(allocation)),
+        "MEM": float(sum(allocation.memory)),
+        "NODE": float(len(allocation.nodes)),
+    }
+    for kind, counts in allocation.gres.items():
+        for called in _called(kind):
+            has[called] = has.get(called, 0.0) + float(sum(counts))
+    has["BILLING"] = _bill(has, partition)
+    return has
+
+
 def _bill(amounts: Mapping[str, float], partition: Partition) -> float:
     """A bill is a whole number."""
     weights = {name.upper(): weight for name, weight in partition.billing.items()} or {"CPU": 1.0}
@@ -76,10 +90,13 @@ def _called(kind: tuple[str, str]) -> list[str]:
 def _memory(job: Job, partition: Partition) -> float:
     """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
     request, want = job.request, job.wants[partition.name]
-    if request.options.memory_per_node is not None:
-        return float(request.options.memory_per_node * want.min_nodes)
+    options = request.options
+    if options.memory_per_node is not None:
+        return float(options.memory_per_node * want.min_nodes)
+    if options.memory_per_gpu and not options.memory_per_cpu:
+        return float(options.memory_per_gpu * options.gpus_on(want.min_nodes))
     first = _first_named(job, partition)
-    per_cpu = request.options.memory_per_cpu or first.default_memory_per_cpu
+    per_cpu = options.memory_per_cpu or first.default_memory_per_cpu
     if per_cpu:
         return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
     return float(first.default_memory_per_node or partition.unasked_memory) * want.min_nodes

@@ -59,12 +59,12 @@ class Picker:
     def pick(self) -> dict[int, int] | None:
         """CPUs that are counted on, by node in the order in which they are taken; or None."""
         want, left = self._want, self._capacity.copy()
-        if want.required is not None:
-            for node in np.flatnonzero(want.required).tolist():
-                self._take(node)
-                left[node] = 0
-        if not all(self._take_some(mask, count, left) for mask, count in self._counts):
+        named = self._named()
+        if named is None:
             return None
+        for node in named:
+            self._take(node)
+            left[node] = 0
         if isinstance(want.tree, Blocks) and self._in_blocks(left, want.tree):
             # They matter more than how loaded nodes are, and whether a job is to be spread.
             self._by_blocks(left, want.tree)
@@ -83,10 +83,28 @@ class Picker:
         enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes
         return self._taken if enough and self._counts_met() else None
 
-    def _take_some(self, mask: Mask, count: int, left: Ints) -> bool:
-        """Take ``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get.
+    def _named(self) -> list[int] | None:
+        """The nodes that the job must have: those that it names, and some for each count; None where it cannot.
 
-        Out of those that have the first feature, too, then the second as well, and so on. False if they have no room
+        Those for the first count may be among the nodes that it names, those for others are not (recorded).
+        """
+        named = set(np.flatnonzero(self._required).tolist())
+        left = self._capacity.copy()
+        for mask, count in self._counts:
+            some = self._some(mask, count, left)
+            if some is None:
+                return None
+            named.update(some)
+            left[list(named)] = 0
+        most = self._want.most_nodes
+        if self._counts and most is not None and len(named) > most:
+            return None
+        return sorted(named)
+
+    def _some(self, mask: Mask, count: int, left: Ints) -> list[int] | None:
+        """``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get.
+
+        Out of those that have the first feature, too, then the second as well, and so on. None if they have no room
         for tasks that must have it there.
         """
         want = replace(self._want, min_nodes=count, target_nodes=count, cpus=count, required=None)
@@ -96,10 +114,8 @@ class Picker:
             others = others | other
             some = np.where(mask & others, left, 0)
             picked = picked or Picker(want, self._machine, some, Choice(mask), None, self._share).pick() or {}
-        for node in picked:
-            self._take(node)
-            left[node] = 0
-        return want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
+        enough = want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
+        return list(picked) if enough else None
 
     def _counts_met(self) -> bool:
         """Whether there are nodes for each count, and as many as all ask for together, which the job may have."""

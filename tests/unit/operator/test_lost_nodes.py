@@ -78,3 +78,15 @@ def test_a_job_that_runs_or_is_suspended_gives_up_nodes(conf: str) -> None:
     assert [first.state, second.state] == [State.COMPLETED, State.COMPLETED]
     assert [words for _, words in found.refused] == ["Node count specification invalid for job 1"]
     assert free(found) == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(("words", "number"), [("-N1 -n1 --exclusive -t5", 250), ("-N2 -n2 --exclusive -t5", 250)])
+def test_a_job_that_lost_all_of_its_nodes_counts_with_what_it_had(words: str, number: int) -> None:
+    """As recorded: the first had 2 of 8 CPUs; the other had 4, but asks for 2, and one of its nodes is left."""
+    conf = f"{CONF}PriorityType=priority/multifactor\nPriorityWeightTRES=CPU=1000\n"
+    found = run([words], [(20.0, "scontrol update NodeName=n1 State=DOWN")], conf, until=30.0)
+    job = found.cluster.jobs[1]
+    assert (job.restarts, job.priority) == (1, number)
+    found.run(1_000.0)
+    assert len(job.runs) == 2
+    assert not found.policies._had

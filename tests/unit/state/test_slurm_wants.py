@@ -389,6 +389,24 @@ def test_priorities_go_by_the_cpus_that_memory_takes():
     assert (wanted["CPU"], wanted["MEM"]) == (6, 5000)
 
 
+@pytest.mark.parametrize(
+    ("words", "memory"),
+    [
+        ("-n1 --gres=gpu:2", 800),
+        ("-n1 --gpus=3", 1200),
+        ("-N2 -n2 --gres=gpu:2", 1600),
+        ("-n3 --gpus-per-task=1", 1200),
+        ("-n1 --gres=gpu:2 --mem-per-cpu=300", 300),
+    ],
+)
+def test_priorities_go_by_the_memory_of_gpus(words: str, memory: int) -> None:
+    if "--mem" not in words:
+        words += " --mem-per-gpu=400"
+    made = controller(f"{words} -t1")
+    (job,) = made.cluster.jobs.values()
+    assert tres_amounts(job, job.partitions[0])["MEM"] == memory
+
+
 def test_memory_of_a_partition_by_default_stands_for_either_of_the_clusters():
     """As a real Slurm 22.05.8 gave it: DefMemPerNode of the partition, though DefMemPerCPU of the cluster is there."""
     (own, other) = jobs("-n2 -t1 -pp", "-n2 -t1 -pq", lines="DefMemPerCPU=300", partition="DefMemPerNode=1000")
