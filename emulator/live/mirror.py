@@ -275,9 +275,9 @@ class Mirror:
 
     def _allocation(self, asked: Asked) -> Allocation | None:
         """What a job has, in the emulator's units."""
-        machine = self.controller.cluster.machine
+        machine, conf = self.controller.cluster.machine, self.controller.cluster.conf.nodes
         rows = sorted(
-            (machine.index[name], cpus, memory, gres)
+            (machine.index[name], cpus // conf[machine.index[name]].ids_of_cpu, memory, gres)
             for names, cpus, memory, gres in asked.has
             for name in names
             if name in machine.index

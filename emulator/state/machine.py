@@ -68,7 +68,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
     threads = _column([_threads(node, each) for node, each in zip(nodes, sockets, strict=True)])
     linear = conf.parameters.text("SelectType").lower() == "select/linear"
     # select/linear gives all CPUs of a node, also those that are kept for the system.
-    kept = _column([0 if linear else node.system_cores * node.threads_per_core for node in nodes])
+    kept = _column([0 if linear else node.system_cores * node.cpus_of_core for node in nodes])
     cpus = _column([node.cpus for node in nodes]) - kept
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
@@ -123,7 +123,7 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
     parameters = conf.parameters
     if "CR_MEMORY" in {word.upper() for word in parameters.words("SelectTypeParameters")}:
         return None
-    if any(_threads(node, False) < node.threads_per_core for node in conf.nodes):
+    if any(_threads(node, False) < node.cpus_of_core for node in conf.nodes):
         return None
     if parameters.text("SelectType").lower() == "select/linear" or share_cores(conf.partitions):
         return None
@@ -145,7 +145,7 @@ def _sockets_of(node: Node) -> tuple[int, int, int]:
     return (
         node.sockets,
         max(node.cpus // threads // node.sockets, 1),
-        node.system_cores * node.threads_per_core // threads,
+        node.system_cores * node.cpus_of_core // threads,
     )
 
 
@@ -248,7 +248,7 @@ def _threads(node: Node, sockets: bool) -> int:
     if sockets:
         return max(node.cpus // node.sockets, 1)
     stated = {setting.lower() for setting in node.settings}
-    return node.threads_per_core if stated & {"corespersocket", "sockets", "socketsperboard"} else 1
+    return node.cpus_of_core if stated & {"corespersocket", "sockets", "socketsperboard"} else 1
 
 
 def takes_jobs(state: str) -> bool:

@@ -439,7 +439,7 @@ def _never(asked: Asked) -> str:
 def _specialized(partition: Partition, cluster: Cluster) -> int:
     """CPUs of a partition that no job has, with which it counts nevertheless (recorded)."""
     nodes = [cluster.conf.nodes[node] for node in partition.nodes.nonzero()[0].tolist()]
-    return sum(node.system_cores * node.threads_per_core for node in nodes)
+    return sum(node.system_cores * node.cpus_of_core for node in nodes)
 
 
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
@@ -519,7 +519,7 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
     )
     allowed = np.ones(len(nodes), dtype=bool)
     if any(least):
-        shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
+        shapes = [(node.sockets, node.cores_per_socket, node.cpus_of_core) for node in nodes]
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
     if options.fewest_cpus > 1 and not options.overcommit:
         allowed &= cluster.machine.cpus + cluster.machine.kept >= options.fewest_cpus

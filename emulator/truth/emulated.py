@@ -151,12 +151,13 @@ def _history(job: Job, name: str, notes: JobObservations, controller: Controller
 
 def _describe(stint: Stint, run: Run, controller: Controller) -> None:
     machine, allocation = controller.cluster.machine, run.allocation
+    conf = controller.cluster.conf.nodes
     names = [machine.names[node] for node in allocation.nodes]
     stint.nodes = frozenset(names)
     stint.partition, stint.limit = run.partition, run.limit
     stint.shares = {
         name: Share(
-            allocation.units[index] * int(machine.threads[node]),
+            allocation.units[index] * int(machine.threads[node]) * conf[node].ids_of_cpu,
             allocation.memory[index],
             {
                 ":".join(filter(None, kind)): counts[index]

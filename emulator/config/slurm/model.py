@@ -42,7 +42,7 @@ class Node:
 
     Attributes:
         name: its name.
-        cpus: CPUs that jobs can be given, those kept for the system included.
+        cpus: CPUs that jobs can be given, those kept for the system included; if no more than cores, a core is one.
         boards: its boards.
         sockets: sockets of all its boards.
         cores_per_socket: cores of each.
@@ -73,6 +73,27 @@ class Node:
     system_memory: int
     tmp_disk: int
     settings: Settings = field(compare=False, repr=False)
+
+    @property
+    def cpus_of_core(self) -> int:
+        """How many CPUs of each core jobs can be given."""
+        return cpus_of_core(self.cpus, self.sockets * self.cores_per_socket, self.threads_per_core)
+
+    @property
+    def ids_of_cpu(self) -> int:
+        """How many of ``CPU_IDs``, which are those of all threads, each CPU has."""
+        return self.threads_per_core // self.cpus_of_core
+
+
+def cpus_of_core(cpus: int, cores: int, threads: int) -> int:
+    """How many CPUs a core of a node has: one where the node is said to have no more CPUs than cores (recorded).
+
+    Args:
+        cpus: of the node.
+        cores: of the node.
+        threads: of a core.
+    """
+    return 1 if cpus <= cores else threads
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.hostlist import MOST_NAMES, expand
 from emulator.config.slurm.lines import Pair
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import DownNodes, GresCount, Node, NodeSet
+from emulator.config.slurm.model import DownNodes, GresCount, Node, NodeSet, cpus_of_core
 from emulator.config.slurm.records import DOWN_NODES, NODE, NODE_SET
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Settings, latest, read_pairs
@@ -34,6 +34,10 @@ class _Layout:
     @property
     def threads(self) -> int:
         return self.sockets * self.cores_per_socket * self.threads_per_core
+
+    @property
+    def cpus_of_core(self) -> int:
+        return cpus_of_core(self.cpus, self.sockets * self.cores_per_socket, self.threads_per_core)
 
 
 def read_nodes(records: Iterable[Record], findings: Findings) -> list[Node]:
@@ -132,10 +136,10 @@ def _system_cores(layout: _Layout, settings: Settings, findings: Findings) -> in
     cores = settings.count("CoreSpecCount")
     if "CpuSpecList" in settings:
         try:
-            cores = len({cpu // layout.threads_per_core for cpu in indices(stated.text, "CPU")})
+            cores = len({cpu // layout.cpus_of_core for cpu in indices(stated.text, "CPU")})
         except ValueError as error:
             findings.problem(stated.location, f"CpuSpecList: {error}")
-    if cores * layout.threads_per_core >= layout.cpus:
+    if cores * layout.cpus_of_core >= layout.cpus:
         findings.problem(stated.location, f"{stated.name}={stated.text} leaves no CPU of {layout.cpus} for jobs")
         return 0
     return cores
