@@ -15,7 +15,15 @@ from emulator.engine.passes import PURGE, Passes
 from emulator.scheduling.dependency import CIRCULAR, PROBLEM, refusal
 from emulator.scheduling.entries import first_reason, forget_settled, of_record
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
-from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
+from emulator.scheduling.job_mgr import (
+    NOT_AVAILABLE,
+    UNAVAILABLE,
+    ask_for,
+    bound_nodes,
+    check_count,
+    is_barred,
+    make_job,
+)
 from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
@@ -31,7 +39,7 @@ log = logging.getLogger(__name__)
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
-NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
+NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
 BEFORE_RECORDS = ("Invalid feature specification", "Invalid job array specification")
 """What is asked of all components of a heterogeneous job before one has a record (24.11; 22.05 not asked)."""
@@ -164,7 +172,7 @@ class Arrivals(Part):
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
         options = requests[0].options
-        fails = why.endswith(NOT_AVAILABLE)
+        fails = why.endswith(UNAVAILABLE)
         if fails:
             # Others leave no record.
             self.cluster.failed_at_once.update({one.id: one.options.array is not None for one in requests})
@@ -186,7 +194,7 @@ class Arrivals(Part):
         if self.reservations.lacks(jobs[0]):
             raise RejectedError(NO_RESERVATION)
         accounting = self.cluster.accounting
-        unasked = jobs[0].unfit == NOT_AVAILABLE and self._names_unavailable(jobs[0])
+        unasked = jobs[0].unfit in UNAVAILABLE and self._names_unavailable(jobs[0])
         if accounting is None:
             if jobs[0].unfit and not unasked:
                 raise RejectedError(jobs[0].unfit)

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from emulator.config.slurm.versions import Rules
+from emulator.scheduling.no_switch import is_beyond_switches
 from emulator.state.asked import known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
 from emulator.state.demand import demand_of
@@ -19,6 +20,7 @@ from emulator.state.partition import Partition
 from emulator.state.shared_gres import counting_shares
 from emulator.state.wants import (
     BAD_CONSTRAINTS,
+    NO_SWITCH,
     PARTITION_CONFIG,
     PARTITION_NODES,
     TOO_MUCH_MEMORY,
@@ -31,6 +33,8 @@ from slurm_sim_plugins.nodes import Mask, Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
+UNAVAILABLE = (NOT_AVAILABLE, NO_SWITCH)
+"""Words that end what Slurm says of jobs for which there are no nodes."""
 NOT_ENOUGH_CPUS = "CPU count per node can not be satisfied"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
 NO_GROUP = "User's group not permitted to use this partition"
@@ -129,9 +133,10 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
-    if not unchecked and not fits:
+    if not unchecked and not fits and not _stops_at_busy(job, partitions[-1], cluster):
         lack = _lack(job, partitions[-1], cluster)
-        job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
+        words = _words_for(job, partitions[-1], cluster)
+        job.unfit = f"{lack}\n{words}" if lack else words
         reserved = request.options.reservation
         known = not reserved or reserved in cluster.reservations
         if cluster.accounting is None and known and (lack or not _names_nodes(job)):
@@ -172,6 +177,25 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
     return reason in REFUSALS
+
+
+def _stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether the nodes for the first count of a feature are in use: for a job of whole nodes no other is tried then.
+
+    So it waits, though there may not be enough nodes for the other counts (asked of 24.11).
+    """
+    want = job.wants[partition.name]
+    if not want.whole or not want.choices[-1].counts:
+        return False
+    mask, count = want.choices[-1].counts[0]
+    there = partition.nodes & mask
+    return int((there & (cluster.free.jobs == 0)).sum()) < count <= int(there.sum())
+
+
+def _words_for(job: Job, partition: Partition, cluster: Cluster) -> str:
+    """In which words a job is refused that fits in none of its partitions: of the last of them."""
+    beyond = is_beyond_switches(job.wants[partition.name], partition.nodes, cluster)
+    return NO_SWITCH if beyond else NOT_AVAILABLE
 
 
 def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
@@ -242,7 +266,7 @@ def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
     if not unchecked and not any(
         fits_empty(job.request_class, wants[one.name], one, cluster) for one in job.partitions
     ):
-        job.unfit = NOT_AVAILABLE
+        job.unfit = _words_for(job, job.partitions[-1], cluster)
 
 
 def move(job: Job, partition: Partition, cluster: Cluster) -> None:

@@ -29,6 +29,7 @@ ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
 BAD_CONSTRAINTS = "BadConstraints"
 PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
+NO_SWITCH = "Requested topology configuration is not available"
 
 
 def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Want:
@@ -416,7 +417,7 @@ def _segment(segment: int | None, nodes: int, blocks: Blocks, cluster: Cluster) 
         size = f"--segment={segment} does not fit the job size ({nodes})"
         raise RejectedError(f"{size}: node count must be evenly divisible by segment size")
     if nodes % segment or (segment > blocks.sizes[0] and not larger):
-        raise RejectedError("Requested topology configuration is not available")
+        raise RejectedError(NO_SWITCH)
     return segment
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Reach
 from slurm_sim_plugins.gres import gres_given
@@ -88,10 +89,50 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
     for choice in want.choices:
         if want.counts_planned and choice.counts:
             return _planned(want, machine, free, usable, choice)
-        found = _with_choice(want, machine, free, usable & choice.mask, choice)
+        one: Want | None = want if not choice.counts else _with_named(want, machine, free, usable & choice.mask, choice)
+        found = None if one is None else _with_choice(one, machine, free, usable & choice.mask)
         if found is not None:
             return found
     return None
+
+
+def _with_named(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Want | None:
+    """A job that must have some nodes for each count beside those that it names; None where there are none for it.
+
+    Those for the first count may be among the nodes that it names, those for others are not (recorded).
+    """
+    named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required.copy()
+    left, share = capacity_of(want, machine, free, usable), free.units / machine.units
+    for mask, count in choice.counts:
+        some = _for_count(want, machine, left, share, choice, mask, count)
+        if some is None:
+            return None
+        named[some] = True
+        left[named] = 0
+    many = int(np.count_nonzero(named))
+    if want.most_nodes is not None and many > want.most_nodes:
+        return None
+    least, target = max(want.min_nodes, many), max(want.target_nodes, many)
+    return replace(want, required=named, min_nodes=least, target_nodes=target)
+
+
+def _for_count(
+    want: Want, machine: Machine, left: Ints, share: NDArray[np.float64], choice: Choice, mask: Mask, count: int
+) -> list[int] | None:
+    """``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get.
+
+    Out of those that have the first feature, too, then the second as well, and so on. None if there are none, or they
+    have no room for tasks that must have it there.
+    """
+    part = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None)
+    picked: dict[int, int] = {}
+    others = np.zeros_like(mask)
+    for other, _ in choice.counts:
+        others = others | other
+        some = np.where(mask & others, left, 0)
+        picked = picked or Picker(part, machine, some, None, share).pick() or {}
+    enough = want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
+    return list(picked) if picked and enough else None
 
 
 def _with_counts(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
@@ -123,27 +164,27 @@ def _planned(want: Want, machine: Machine, free: Free, usable: Mask, choice: Cho
     return best_fit(all_of_it, machine, free, usable)
 
 
-def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Allocation | None:
+def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
     capacity = capacity_of(want, machine, free, usable)
     if want.required is not None and not capacity[want.required].all():
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
-    if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable, choice):
+    if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable):
         return None
     sizes = capacity_of(replace(want, gres_per_task=()), machine, free, usable) if want.late_gres else None
     if want.whole or not requests_of(want, machine):
-        return _given(want, machine, free, capacity, choice, sizes)
+        return _given(want, machine, free, capacity, sizes)
     # How many CPUs count is bounded by the tasks that have room near the devices.
     capacity = capacity_of(replace(want, ranked=FAR), machine, free, usable)
     cores, threads = cores_of_sockets(want, machine, free), core_threads(want, machine)
     near = reach_of(want, machine, free, capacity, cores, threads, first=True)
-    found = _given(no_more_than_tasks(want), machine, free, near.cpus, choice, sizes, near, again=False)
+    found = _given(no_more_than_tasks(want), machine, free, near.cpus, sizes, near, again=False)
     if found is not None:
         return found
     capacity = near.left_of(capacity) if want.gres_total or want.gres_per_task else capacity
     other = reach_of(want, machine, free, capacity, cores, threads, first=False).after(near)
-    return _given(want, machine, free, other.cpus, choice, sizes, other)
+    return _given(want, machine, free, other.cpus, sizes, other)
 
 
 def _given(
@@ -151,14 +192,13 @@ def _given(
     machine: Machine,
     free: Free,
     capacity: Ints,
-    choice: Choice,
     sizes: Ints | None,
     near: Reach | None = None,
     *,
     again: bool = True,
 ) -> Allocation | None:
     """What a job gets of nodes of which it may have so many CPUs each; see :func:`_pick`."""
-    picked = _pick(want, machine, free, capacity, choice, sizes, near, again=again)
+    picked = _pick(want, machine, free, capacity, sizes, near, again=again)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
     if want.by_looks and (
@@ -191,7 +231,7 @@ def _goes_by_switches(want: Want) -> bool:
     return bool(want.switches) and want.tree is not None and not others
 
 
-def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> bool:
+def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
     """Whether the nodes that a job would get if all their cores were free are on too many switches.
 
     Slurm asks that first, so that such a job waits though others of these nodes would do (recorded).
@@ -200,7 +240,7 @@ def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask, 
     of_cores = {("", want.pool), *of_sockets}
     gres = {kind: machine.gres[kind] if kind in of_cores else left for kind, left in free.gres.items()}
     empty = replace(machine.free(), memory=free.memory, gres=gres)
-    picked = _pick(want, machine, empty, capacity_of(want, machine, empty, usable), choice)
+    picked = _pick(want, machine, empty, capacity_of(want, machine, empty, usable))
     return picked is not None and _on_too_many_switches(want, list(picked))
 
 
@@ -209,7 +249,6 @@ def _pick(
     machine: Machine,
     free: Free,
     capacity: Ints,
-    choice: Choice,
     sizes: Ints | None = None,
     near: Reach | None = None,
     *,
@@ -228,7 +267,7 @@ def _pick(
         gres = np.minimum(gres, capacity // want.cpus_per_gpu)
     if gres is not None and near is not None:
         gres = np.minimum(gres, sum(near.devices.values()))
-    picker = partial(Picker, want, machine, choice=choice, gres=gres, share=share, sizes=sizes, near=near)
+    picker = partial(Picker, want, machine, gres=gres, share=share, sizes=sizes, near=near)
     first = picker(capacity)
     picked = first.pick()
     if near is not None:

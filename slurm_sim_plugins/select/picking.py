@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Reach
-from slurm_sim_plugins.nodes import FAR, Choice, Ints, Machine, Mask, Want
+from slurm_sim_plugins.nodes import FAR, Ints, Machine, Mask, Want
 from slurm_sim_plugins.select.capacity import core_threads
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
@@ -26,7 +25,6 @@ class Picker:
         want: Want,
         machine: Machine,
         capacity: Ints,
-        choice: Choice,
         gres: Ints | None,
         share: Floats,
         sizes: Ints | None = None,
@@ -47,7 +45,6 @@ class Picker:
         most = FAR if want.gres_per_task else self._gres_missing
         self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
-        self._counts = choice.counts
         self._of_unit = core_threads(want, machine) * machine.cores
         self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
 
@@ -59,12 +56,10 @@ class Picker:
     def pick(self) -> dict[int, int] | None:
         """CPUs that are counted on, by node in the order in which they are taken; or None."""
         want, left = self._want, self._capacity.copy()
-        named = self._named()
-        if named is None:
-            return None
-        for node in named:
-            self._take(node)
-            left[node] = 0
+        if want.required is not None:
+            for node in np.flatnonzero(want.required).tolist():
+                self._take(node)
+                left[node] = 0
         if isinstance(want.tree, Blocks) and self._in_blocks(left, want.tree):
             # They matter more than how loaded nodes are, and whether a job is to be spread.
             self._by_blocks(left, want.tree)
@@ -81,48 +76,7 @@ class Picker:
         else:
             self._by_sets(left)
         enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes
-        return self._taken if enough and self._counts_met() else None
-
-    def _named(self) -> list[int] | None:
-        """The nodes that the job must have: those that it names, and some for each count; None where it cannot.
-
-        Those for the first count may be among the nodes that it names, those for others are not (recorded).
-        """
-        named = set(np.flatnonzero(self._required).tolist())
-        left = self._capacity.copy()
-        for mask, count in self._counts:
-            some = self._some(mask, count, left)
-            if some is None:
-                return None
-            named.update(some)
-            left[list(named)] = 0
-        most = self._want.most_nodes
-        if self._counts and most is not None and len(named) > most:
-            return None
-        return sorted(named)
-
-    def _some(self, mask: Mask, count: int, left: Ints) -> list[int] | None:
-        """``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get.
-
-        Out of those that have the first feature, too, then the second as well, and so on. None if they have no room
-        for tasks that must have it there.
-        """
-        want = replace(self._want, min_nodes=count, target_nodes=count, cpus=count, required=None)
-        picked: dict[int, int] = {}
-        others = np.zeros_like(mask)
-        for other, _ in self._counts:
-            others = others | other
-            some = np.where(mask & others, left, 0)
-            picked = picked or Picker(want, self._machine, some, Choice(mask), None, self._share).pick() or {}
-        enough = want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
-        return list(picked) if enough else None
-
-    def _counts_met(self) -> bool:
-        """Whether there are nodes for each count, and as many as all ask for together, which the job may have."""
-        in_all, most = sum(count for _, count in self._counts), self._want.most_nodes
-        if in_all > (len(self._taken) if most is None else min(len(self._taken), most)):
-            return False
-        return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
+        return self._taken if enough else None
 
     def _done(self) -> bool:
         """Whether there is enough, on as many nodes as are welcome."""

@@ -461,6 +461,11 @@ def _segments(conf: SlurmConf) -> str:
     return "jobs with a --segment larger than a base block" if blocks else ""
 
 
+def _no_switch(conf: SlurmConf) -> str:
+    tree = any(topology.plugin == TREE for topology in (conf.topology_conf, *conf.topologies))
+    return "the words in which jobs are refused, no start" if tree else ""
+
+
 def _power_rates(conf: SlurmConf) -> str:
     power = conf.power
     return "when nodes are powered down and resumed" if power and (power.suspend_rate or power.resume_rate) else ""
@@ -531,6 +536,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
     "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
+    "NO_SWITCH_IS_SAID": _no_switch,
+    "NO_SWITCH_IS_NOT_SAID": _no_switch,
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,

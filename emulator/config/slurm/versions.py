@@ -449,6 +449,21 @@ class Rules:
         "not named in the release notes; Slurm's sources of both have it",
         *("unlimited_minutes_22", "unlimited_minutes_24", "unlimited_minutes_26"),
     )
+    NO_SWITCH_IS_SAID: bool = _rule(
+        "24.11",
+        'with topology/tree a job is refused as "Requested topology configuration is not available" where there are '
+        "enough nodes of use to it, but no switch with enough CPUs below it",
+        "it is refused as other jobs are for which there are no nodes",
+        "not named in the release notes; 54 questions to each of three versions show it",
+        *("topology_refuses-22.05", "topology_refuses-24.11"),
+    )
+    NO_SWITCH_IS_NOT_SAID: bool = _rule(
+        "26.05",
+        "a job for which no switch has enough CPUs is refused as others are for which there are no nodes",
+        "with topology/tree it is refused in words of its own",
+        "not named in the release notes; 54 questions to each of three versions show it",
+        *("topology_refuses-24.11", "topology_refuses-26.05"),
+    )
     GRACE_IS_REMEMBERED: bool = _rule(
         "24.11",
         "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: "
