@@ -83,6 +83,7 @@ class Starts(Part):
         self.policies.started(job)
         if self.policies.counts_cpus:
             self.policies.given(job, allocation)
+            self.policies.shared(job)
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, may_requeue)
         job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog

@@ -182,6 +182,13 @@ class Policies:
         """A job has started, or was planned there: its next number counts the CPUs that it has."""
         job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
+    def shared(self, job: ControlledJob) -> None:
+        """A task has started: what is left of its array counts with as many CPUs, for its record is a copy (recorded)."""
+        array = job.request.array
+        for other in () if array is None else self._cluster.tasks[array]:
+            if other.waits_with_others:
+                other.planned_cpus = job.planned_cpus
+
     def lost(self, job: ControlledJob, allocation: Allocation, partition: Partition) -> None:
         """A job has lost all of its nodes: until it starts again it counts with what it had there (recorded)."""
         self._had[job.id] = tres_of(job, allocation, partition, self._cluster.machine)

@@ -92,3 +92,24 @@ def test_a_range_of_nodes_counts_with_one_task(words: str, priority: int) -> Non
     controller = Controller(parse_slurm_conf(conf), [JobRequest(1, 0, 9, parse_sbatch(words.split()))])
     controller.run(0)
     assert controller.cluster.jobs[1].priority == priority
+
+
+def test_what_is_left_of_an_array_counts_with_the_cpus_of_the_task_that_started() -> None:
+    """As recorded on 26.05: its record is a copy of that one, and counts so at the end of the period."""
+    conf = """\
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PriorityType=priority/multifactor
+PriorityCalcPeriod=1
+PriorityWeightJobSize=1000
+NodeName=n[1-2] CPUs=4
+PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
+"""
+    request = JobRequest(1, 1.0, 300.0, parse_sbatch("-n1 --array=0-2%1 -t9".split()), "ann")
+    controller = Controller(parse_slurm_conf(conf), [request])
+    numbers = []
+    for until in (10.0, 130.0):
+        controller.run(until)
+        numbers.append([job.priority for job in controller.cluster.waiting.values()])
+    assert numbers == [[312, 312], [500, 500]]
