@@ -183,7 +183,7 @@ class Policies:
         job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
     def shared(self, job: ControlledJob) -> None:
-        """A task has started: what is left of its array counts with as many CPUs, for its record is a copy (recorded)."""
+        """A task has started: what is left of its array counts with as many CPUs, as its record is a copy."""
         array = job.request.array
         for other in () if array is None else self._cluster.tasks[array]:
             if other.waits_with_others:

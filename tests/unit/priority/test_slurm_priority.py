@@ -106,7 +106,7 @@ PriorityWeightJobSize=1000
 NodeName=n[1-2] CPUs=4
 PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
 """
-    request = JobRequest(1, 1.0, 300.0, parse_sbatch("-n1 --array=0-2%1 -t9".split()), "ann")
+    request = JobRequest(1, 1.0, 300.0, parse_sbatch(["-n1", "--array=0-2%1", "-t9"]), "ann")
     controller = Controller(parse_slurm_conf(conf), [request])
     numbers = []
     for until in (10.0, 130.0):
