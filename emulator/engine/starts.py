@@ -86,7 +86,7 @@ class Starts(Part):
             self.policies.shared(job)
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, may_requeue)
-        job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
+        job.left += self._outlasts(job) + self.operation.prolog_slurmctld + self.operation.prolog
         if is_led(job, self.cluster):
             job.left = math.inf  # It ends with the first component.
         if self.power is not None:
@@ -95,6 +95,12 @@ class Starts(Part):
         if self.rows.gang is not None:
             self._share(job, self.rows.gang.started(job))
         self.reservations.refresh(job)
+
+    def _outlasts(self, job: Job) -> float:
+        """By how many seconds the run that begins outlasts its work."""
+        known = job.request.outlasts[0] if job.request.outlasts else ()
+        own = known[len(job.runs) - 1] if len(job.runs) <= len(known) else None
+        return self.timing.job_overhead if own is None else own
 
     def _share(self, job: Job, changes: Sequence[Change]) -> None:
         """A job shares resources: those of lower tiers stand still, or leave at once, and it may wait for its turn."""

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.hostlist import expand
+from emulator.record.told import TRACED
 from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT, RECORDER, RETURN_TO_SERVICE
 from slurm_sim_plugins.errors import InputError
 
@@ -193,6 +194,7 @@ def _defaults(site: Site) -> dict[str, str]:
     old = {"SwitchType": "switch/none", "JobAcctGatherType": "jobacct_gather/none"}
     return {
         "ClusterName": CLUSTER,
+        "DebugFlags": TRACED,
         "InactiveLimit": "0",
         "MessageTimeout": str(RECORDER),
         "MpiDefault": "none",

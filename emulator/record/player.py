@@ -25,6 +25,7 @@ from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
 from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
+from emulator.record.told import told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
 from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
@@ -92,6 +93,7 @@ class Played:
         rejected: rows of those that were refused.
         actions: (second, command, what it said).
         timeline: (second, fields) by key.
+        held: by key, for how many seconds each run held its nodes; None for one that did not end by itself.
         late: the share of looks that came late.
     """
 
@@ -106,6 +108,7 @@ class Played:
     rejected: list[dict[str, Any]]
     actions: list[tuple[float, str, str]]
     timeline: Mapping[str, list[tuple[float, dict[str, str]]]]
+    held: Mapping[str, list[float | None]]
     late: float
 
 
@@ -149,12 +152,12 @@ class Player:
         self.jobs: list[dict[str, Any]] = []
         self.rejected: list[dict[str, Any]] = []
         self.actions: list[tuple[float, str, str]] = []
+        self.names: dict[int, str] = {}
+        """Of arrays and heterogeneous jobs."""
         self._scenario = scenario
         self._cluster = cluster
         self._stops = may_suspend(scenario)
         self._ids: dict[int, int] = {}
-        self._names: dict[int, str] = {}
-        """Of arrays and heterogeneous jobs."""
         self._looks = self._late = 0
         time.sleep(-time.time() % grain(scenario.slurm_conf))
         self.zero = time.time()
@@ -184,7 +187,7 @@ class Player:
                 news = self.now()
             at = self.now()
             shown = self._cluster.run(["scontrol", "-o", "-d", "show", "job"])
-            seen = jobs_of(shown.stdout, self._names)
+            seen = jobs_of(shown.stdout, self.names)
             if self.timeline.look(at, seen) or shown.returncode:  # A busy controller does not answer in time.
                 news = at
             if not todo and at - news > _patience(seen):
@@ -223,7 +226,7 @@ class Player:
         for offset in range(1 + len(job.options.components)):
             self._ids[job.id + offset] = number + offset
         if job.options.array is not None or job.options.components:
-            self._names[number] = job.name
+            self.names[number] = job.name
         self.jobs.append(_row(job, number, at, renumbered_arguments(job, self._ids)))
 
 
@@ -281,6 +284,8 @@ def play(task: Task) -> Played:
         player = Player(scenario, cluster)
         end = player.play(task.until)
         log = root.outside(folder) / "log" / "slurmctld.log"
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            told = told_of_jobs(lines, player.names, player.zero)
         return Played(
             version=version,
             uptime=round(player.zero - loop, 1),
@@ -289,10 +294,11 @@ def play(task: Task) -> Played:
             rounds=_rounds(log, PASS, player.zero, 1 + LONGER * task.speed),
             glances=_rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed),
             end=round(end, 1),
-            jobs=player.jobs,
+            jobs=[row | {"submit": told.taken.get(row["id"], row["submit"])} for row in player.jobs],
             rejected=player.rejected,
             actions=player.actions,
             timeline=player.seen(),
+            held=told.runs,
             late=player.late,
         )
     finally:

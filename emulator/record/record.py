@@ -31,7 +31,8 @@ BUSY = 0.02
 LONGEST_FOLDER = 50
 """Characters; the path of a socket has 107, of which a name of a node and a step need the rest."""
 HOUR = 3600.0
-NORMAL = ("PENDING", "RUNNING", "COMPLETING")
+BEFORE_NODES_ARE_CLEAR = ("prolog_slurmctld", "prolog", "epilog")
+"""Scripts of a site that go on while a run has its nodes."""
 ACCOUNTS_TAKE = 120.0
 CLOCKS = Path("/dev/shm")  # noqa: S108 - faketime's own
 """Where ``faketime`` leaves something behind for each process that used it, by the id of that process."""
@@ -131,9 +132,9 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made |= {name: played[name] for name in ("uptime", "backfill", "second")}
     made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
-    prolog = (source.get("operation") or {}).get("prolog", 0.0)
-    overhead = launch_time(played["jobs"], played["timeline"], prolog)
-    made |= {} if overhead is None else {"overhead": overhead}
+    scripts = sum((source.get("operation") or {}).get(name, 0.0) for name in BEFORE_NODES_ARE_CLEAR)
+    longer = outlasted(played["jobs"], played["timeline"], played["held"], scripts)
+    made |= {"overhead": typical(longer), "outlasted": longer} if longer else {}
     made["jobs"] = played["jobs"]
     made |= {"actions": [list(action) for action in played["actions"]]} if played["actions"] else {}
     made |= {"rejected": played["rejected"]} if played["rejected"] else {}
@@ -141,28 +142,37 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     return made
 
 
-def launch_time(
-    jobs: Sequence[Mapping[str, Any]], timeline: Mapping[str, Sequence[Any]], prolog: float = 0.0
-) -> float | None:
-    """By how many seconds runs outlasted their work, in the median: it differs from machine to machine, and with load.
+def outlasted(
+    jobs: Sequence[Mapping[str, Any]],
+    timeline: Mapping[str, Sequence[Any]],
+    held: Mapping[str, Sequence[float | None]],
+    scripts: float,
+) -> dict[str, list[float | None]]:
+    """By how many seconds runs outlasted their work: no two do by the same, and the next pass depends on it.
 
     Args:
         jobs: rows of the recording, with their work.
         timeline: (second, fields) by key.
-        prolog: seconds that a prolog took, which are none of it.
+        held: for how long each run held its nodes, by key; None where that says nothing.
+        scripts: seconds that scripts of the site took of it.
 
     Returns:
-        None where no job ran once to its end.
+        By key, for each of its runs; None for one that did not end by itself. Jobs of which no run did are left out,
+        and those that were suspended.
     """
     works = {str(row[key]): row["run"] for row in jobs for key in ("id", "name")}
-    found = []
-    for key, rows in timeline.items():
-        states = [(at, fields["JobState"]) for at, fields in rows if "JobState" in fields]
-        names = [state for _, state in states]
+    found = {}
+    for key, runs in held.items():
         work = works.get(key, works.get(key.rpartition("+" if "+" in key else "_")[0]))
-        if work is not None and names in (["PENDING", "RUNNING", "COMPLETED"], [*NORMAL, "COMPLETED"]):
-            found.append(states[2][0] - states[1][0] - work - prolog)
-    return round(max(median(found), 0.0), 2) if found else None
+        stood = any(fields.get("JobState") == "SUSPENDED" for _, fields in timeline.get(key, ()))
+        if work is not None and not stood and any(run is not None for run in runs):
+            found[key] = [None if run is None else round(max(run - work - scripts, 0.0), 2) for run in runs]
+    return found
+
+
+def typical(longer: Mapping[str, Sequence[float | None]]) -> float:
+    """The median: it differs from machine to machine, and with load."""
+    return round(median(one for runs in longer.values() for one in runs if one is not None), 2)
 
 
 def dump(recording: Mapping[str, Any]) -> str:

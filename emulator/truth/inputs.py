@@ -117,7 +117,19 @@ def _refusal(action: Action, numbers: Collection[int]) -> str:
 def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
     for job in scenario.submissions:
         if not job.made:
-            yield job.name, _request(job, known.work_of(scenario.name, job.name))
+            request = _request(job, known.work_of(scenario.name, job.name))
+            yield job.name, replace(request, outlasts=_outlasts(job, scenario.outlasted))
+
+
+def _outlasts(job: Submission, known: Mapping[str, tuple[float | None, ...]]) -> tuple[tuple[float | None, ...], ...]:
+    """By how much runs outlasted their work, of each task or component, or of the job itself."""
+    if job.options.array is not None:
+        keys = [f"{job.name}_{index}" for index in job.options.array.indices]
+    elif job.options.components:
+        keys = [f"{job.name}+{offset}" for offset in range(1 + len(job.options.components))]
+    else:
+        keys = [str(job.id)]
+    return tuple(known.get(key, ()) for key in keys) if known else ()
 
 
 def _request(job: Submission, work: Work | None) -> JobRequest:

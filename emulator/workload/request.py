@@ -37,6 +37,8 @@ class JobRequest:
         noticed: the second from which on the scheduler knows of it, if that is later.
         learnt: seconds that plugins are told it has taken, if these are not what it took.
         epilogs: seconds from the end of each of its runs until its nodes are free; beyond these, what the cluster says.
+        outlasts: of each of its tasks or components (or of itself), by how many seconds each run outlasts its work;
+            None, and beyond these, what the cluster says.
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
@@ -59,6 +61,7 @@ class JobRequest:
     noticed: float = -math.inf
     learnt: float | None = None
     epilogs: tuple[float, ...] = ()
+    outlasts: tuple[tuple[float | None, ...], ...] = ()
     task_runs: tuple[float, ...] = ()
     task_exits: tuple[int, ...] = ()
     array: int | None = None
@@ -90,7 +93,14 @@ class JobRequest:
             return [self]
         parts = (replace(self.options, components=()), *further)
         return [
-            replace(self, id=self.id + offset, options=options, het_job_id=self.id, het_job_offset=offset)
+            replace(
+                self,
+                id=self.id + offset,
+                options=options,
+                het_job_id=self.id,
+                het_job_offset=offset,
+                outlasts=self.outlasts[offset : offset + 1],
+            )
             for offset, options in enumerate(parts)
         ]
 
@@ -116,6 +126,7 @@ class JobRequest:
                 # A log has each task by itself, and says of which array it is.
                 array=self.id if self.array is None else self.array,
                 task=index,
+                outlasts=self.outlasts[position : position + 1],
             )
             for position, index in enumerate(array.indices)
         ]

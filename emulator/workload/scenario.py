@@ -278,7 +278,9 @@ class Scenario:
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         glances: the same of backfill's thread, which may look each second whether anything is new.
-        overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
+        overhead: seconds by which runs outlasted their work on the machine, in the median; None where not known.
+        outlasted: the same of each run of a job, a task (``NAME_INDEX``) or a component (``NAME+OFFSET``), by its key
+            in the timeline; None for a run that did not end by itself.
         slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
         operation: how long scripts of the site take.
@@ -301,6 +303,7 @@ class Scenario:
     rounds: tuple[float, float] | None
     glances: tuple[float, float] | None
     overhead: float | None
+    outlasted: Mapping[str, tuple[float | None, ...]]
     slurm_version: str
     recorded: Recorded
     operation: Operation

@@ -63,7 +63,18 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 def _scenario(tree: Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
     done = ("scenario", "note", "slurm_conf", "operation", "sacctmgr", "jobs", "actions", "sweep_phase")
-    how = ("slurm_version", "speed", "repeats", "uptime", "backfill", "second", "rounds", "glances", "overhead")
+    how = (
+        "slurm_version",
+        "speed",
+        "repeats",
+        "uptime",
+        "backfill",
+        "second",
+        "rounds",
+        "glances",
+        "overhead",
+        "outlasted",
+    )
     fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", Tree.text), fields.need("note", Tree.text)
     said = _SLURM.match(note)
@@ -86,6 +97,7 @@ def _scenario(tree: Tree) -> Scenario:
         rounds=fields.get("rounds", _rounds),
         glances=fields.get("glances", _rounds),
         overhead=fields.get("overhead", Tree.second),
+        outlasted=fields.get("outlasted", _by_key(_each(_second_if_known))) or MappingProxyType({}),
         slurm_version=fields.get("slurm_version", Tree.text) or version,
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
@@ -108,6 +120,10 @@ def _operation(tree: Tree) -> Operation:
         return Operation(**{name: fields.get(name, Tree.second) or 0.0 for name in TAKE_TIME})  # type: ignore[arg-type]
     except ConfigurationError as error:
         raise fields.error(str(error)) from None
+
+
+def _second_if_known(tree: Tree) -> float | None:
+    return None if tree.is_null() else tree.second()
 
 
 def _rounds(tree: Tree) -> tuple[float, float]:

@@ -2,9 +2,11 @@
 
 import pytest
 
-from emulator.record.record import dump, launch_time
+from emulator.record.record import dump, outlasted, typical
 from emulator.record.repeats import merge
-from emulator.truth import judge
+from emulator.truth import Known, judge
+from emulator.truth.emulated import emulate
+from emulator.truth.inputs import inputs_of
 from emulator.workload.scenario_reader import read_scenario
 
 pytest.importorskip("yaml")
@@ -49,14 +51,37 @@ def test_noise_of_a_recording_is_excused_and_all_else_compared(tmp_path):
     assert {one.what for one, _ in verdict.excused} >= {"start", "gone"}
 
 
-def test_by_how_much_runs_outlast_their_work_is_measured(tmp_path):
-    def rows(start, end, *more):
-        states = [(0.0, "PENDING"), (start, "RUNNING"), (end, "COMPLETED"), *more]
-        return [(at, {"JobState": state}) for at, state in states]
-
+def test_by_how_much_each_run_outlasts_its_work_is_measured():
     jobs = [{"name": "A", "id": 1, "run": 10}, {"name": "R", "id": 2, "run": 5}, {"name": "B", "id": 4, "run": 7}]
-    timeline = {"1": rows(1.0, 11.5), "R_0": rows(2.0, 7.7), "R_1": rows(8.0, 13.9)}
-    timeline["4"] = [(0.0, {"JobState": "PENDING"}), (3.0, {"JobState": "RUNNING"}), (4.0, {"JobState": "CANCELLED"})]
-    assert launch_time(jobs, timeline) == 0.7
-    assert launch_time(jobs, timeline, prolog=0.5) == 0.2
-    assert launch_time(jobs, {"4": timeline["4"]}) is None
+    stood = {"4": [(0.0, {"JobState": "RUNNING"}), (3.0, {"JobState": "SUSPENDED"})]}
+    held = {"1": [None, 10.512], "R_0": [5.7], "R_1": [4.9], "4": [11.0], "R_2": [None]}
+    longer = outlasted(jobs, stood, held, 0.0)
+    assert longer == {"1": [None, 0.51], "R_0": [0.7], "R_1": [0.0]}
+    assert typical(longer) == 0.51
+    assert outlasted(jobs, {}, {"1": [10.5], "4": [7.5]}, 0.25) == {"1": [0.25], "4": [0.25]}
+
+
+LENGTHS = """\
+scenario: lengths
+note: runs that outlast their work, each by its own
+slurm_conf: |
+  NodeName=n[1-4] CPUs=1
+  PartitionName=p Nodes=ALL Default=YES MaxTime=10
+uptime: 30.0
+overhead: 0.5
+outlasted: {'1': [0.1], A_1: [2.0, null], A_3: [null]}
+jobs:
+- {name: J, id: 1, submit: 0.0, run: 10}
+- {name: A, id: 2, submit: 0.0, run: 10, sbatch: ['--array=1,3']}
+- {name: O, id: 4, submit: 0.0, run: 10}
+"""
+
+
+def test_runs_are_as_long_as_they_were_recorded(tmp_path):
+    path = tmp_path / "lengths.yaml"
+    path.write_text(LENGTHS)
+    scenario = read_scenario(path)
+    emulated = emulate(inputs_of(scenario, Known().beside(scenario)), 60.0)
+    lengths = {one.job: round(one.runs[0].end - one.runs[0].start, 3) for one in emulated.ids.values()}
+    # Where nothing is known of a run, it outlasts its work as most do.
+    assert lengths == {"J": 10.1, "A_1": 12.0, "A_3": 10.5, "O": 10.5}

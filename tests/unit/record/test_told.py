@@ -1,0 +1,30 @@
+"""What the controller's log tells of jobs: lines in the form of three versions."""
+
+from emulator.record.told import told_of_jobs
+
+ZERO = 1_795_856_460.0  # 2026-11-28T09:01:00
+LOG = """\
+[2026-11-28T09:01:01.180] _slurm_rpc_submit_batch_job: JobId=3 InitPrio=4294901759 usec=2418
+[2026-11-28T09:01:01.500] sched: Allocate JobId=3 NodeList=c1 #CPUs=3 Partition=p
+[2026-11-28T09:01:02.000] _slurm_rpc_submit_batch_job: JobId=4 SLUID=s00SM8GP5RGN00 InitPrio=4100 usec=5363
+[2026-11-28T09:01:03.000] sched/backfill: _start_job: Started JobId=4_7(5) in p on c2
+[2026-11-28T09:01:11.800] _job_complete: JobId=3 WEXITSTATUS 0
+[2026-11-28T09:01:11.801] _job_complete: JobId=3 done
+[2026-11-28T09:01:12.000] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:12.100] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:13.000] _job_complete: JobId=4_7(5) SLUID=s00SM8GP5RGN00 WTERMSIG 15
+[2026-11-28T09:01:13.500] TRACE_JOBS: job_epilog_complete: enter JobId=4_7(5) SLUID=s00SM8GP5RGN00
+[2026-11-28T09:01:20.000] sched: Allocate JobId=4_7(5) NodeList=c2 #CPUs=1 Partition=p
+[2026-11-28T09:01:25.000] _job_complete: JobId=4_7(5) SLUID=s00SM8GP5RGN00 WEXITSTATUS 1
+[2026-11-28T09:01:25.250] TRACE_JOBS: job_epilog_complete: enter JobId=4_7(5) SLUID=s00SM8GP5RGN00
+[2026-11-28T09:01:26.000] sched: Allocate JobId=8+1(9) NodeList=c2 #CPUs=1 Partition=p
+[2026-11-28T09:01:30.000] sched: Allocate JobId=3 NodeList=c1 #CPUs=3 Partition=p
+"""
+
+
+def test_submissions_and_lengths_of_runs_are_told_to_the_millisecond() -> None:
+    told = told_of_jobs(LOG.splitlines(), {4: "A", 8: "H"}, ZERO)
+    assert told.taken == {3: 1.18, 4: 2.0}
+    lengths = {key: [None if one is None else round(one, 3) for one in runs] for key, runs in told.runs.items()}
+    # Nodes are clear when the last one says so; a run that is killed, or goes on, has no length of its own.
+    assert lengths == {"3": [10.6, None], "A_7": [None, 5.25], "H+1": [None]}
