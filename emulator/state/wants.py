@@ -20,6 +20,7 @@ from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
+from slurm_sim_plugins.select.capacity import cpus_of_socket
 from slurm_sim_plugins.select.linear import is_even
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
@@ -524,6 +525,8 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
     if options.fewest_cpus > 1 and not options.overcommit:
         allowed &= cluster.machine.cpus + cluster.machine.kept >= options.fewest_cpus
+    if options.tasks_per_socket and not cluster.nodes_for.whole_nodes:
+        allowed &= cpus_of_socket(cluster.machine) >= options.tasks_per_socket
     if cluster.nodes_for.whole_nodes and options.gres:
         allowed &= gives_all_cores(cluster.conf, options.gres)
     if options.tmp_disk:

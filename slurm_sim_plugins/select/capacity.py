@@ -108,8 +108,12 @@ def most_of_socket(want: Want, machine: Machine) -> Ints:
 def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
     """CPUs of as many tasks as the sockets of each node may have; none where there are not enough for one of them."""
     most = np.minimum(capacity, machine.sockets * want.socket_tasks * want.cpus_per_task)
-    few = (machine.cpus + machine.kept) // machine.sockets < want.socket_tasks
-    return np.where(few | (most // want.cpus_per_task < want.socket_tasks), 0, most)
+    return np.where(most // want.cpus_per_task < want.socket_tasks, 0, most)
+
+
+def cpus_of_socket(machine: Machine) -> Ints:
+    """CPUs of a socket of each node, with those that are kept for the system."""
+    return (machine.cpus + machine.kept) // machine.sockets
 
 
 def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
