@@ -291,11 +291,11 @@ class WalltimeSpec:
     def walltime_pending(self, view: PendingView) -> Sequence[float] | None:
         """Plan again for the jobs that wait.
 
-        Called: before each pass.
+        Called: before each pass, and in one when a preempted job waits again, which the same pass may start.
         Answers: seconds for each job in ``view.waiting``, as ``walltime_submit`` does.
         None: all stays as it is; answer so whenever nothing was learnt, it is much cheaper.
         Rejected: another length, NaN, 0, negative, more than a job's limit.
-        Cost: one call per pass.
+        Cost: one call per pass and preemption.
         Mirrors: the job's end as the backfill loop computes it. Port class: I.
         """
 

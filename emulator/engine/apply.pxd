@@ -20,7 +20,7 @@ cdef class Apply:
     cdef public list runs, useful, _start, _end, _backfilled, _duration, _ends_by
     cdef public EventHeap _heap
     cdef public dict _plans
-    cdef public object renumber, facts, state, _table, _progress, _overdue, _handover, _livelock, _learnt
+    cdef public object renumber, replan, facts, state, _table, _progress, _overdue, _handover, _livelock, _learnt
     cdef public object _notifier, _submit_notifier, _start_notifier, _end_notifier
 
     cpdef submit(self, JobFields job)

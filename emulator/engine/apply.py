@@ -64,14 +64,15 @@ class Apply:
         watch: watches the head of the queue.
         runs: the entry of each job's current run, or None.
         renumber: gives preempted jobs their present priorities, where these change in time; or None.
+        replan: lets the walltime plugin plan again for the jobs that wait, as one of them was preempted; or None.
     """
 
     __slots__ = (
         *("_backfilled", "_cluster_state", "_duration", "_end", "_end_notifier", "_ends_by", "_handover"),
         *("_hands_over", "_heap", "_learnt", "_livelock"),
         *("_notifier", "_overdue", "_plans", "_progress", "_queue", "_sequence", "_start", "_start_notifier"),
-        *("_submit_notifier", "_table", "changed", "facts", "free", "hopeful", "now", "renumber", "runs", "state"),
-        *("useful", "watch"),
+        *("_submit_notifier", "_table", "changed", "facts", "free", "hopeful", "now", "renumber", "replan", "runs"),
+        *("state", "useful", "watch"),
     )
 
     def __init__(
@@ -90,6 +91,7 @@ class Apply:
         self.watch = HeadWatch(cluster_state, table)
         self.runs: list[RunEntry | None] = [None] * len(table)
         self.renumber: Callable[[Sequence[Job]], None] | None = None
+        self.replan: Callable[[], None] | None = None
         self._cluster_state = cluster_state
         self._table = table
         self.state = table.state
@@ -257,6 +259,8 @@ class Apply:
             self._queue.add(job)
         if self._notifier is not None:
             self._notifier.requeued(self.now, run, preemptor, reason)
+        if self.replan is not None and not away:
+            self.replan()
         if self._livelock.sent_back(index, left):
             self._expect_progress(job)
 

@@ -27,7 +27,6 @@ cdef class ColumnLoop:
     cdef long long[::1] requeues, due_number, run_number
     cdef double[::1] accuracy, expected_end
     cdef signed char[::1] outlived, differs
-    cdef bint learnt
     cdef public bint often
     cdef public list past_runs
     cdef public long long now, arrived, ended, passes, started

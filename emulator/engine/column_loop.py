@@ -99,7 +99,7 @@ class ColumnLoop:
         self.accuracy, self.expected_end = room["accuracy"], room["expected_end"]
         self.outlived, self.run_number = room["outlived"], room["run_number"]
         self.differs = room["differs"]
-        self.learnt = self.often = False
+        self.often = False
         self.past_runs: list[tuple[int, int, int, bool, int]] = []
         self.now, self.clock = 0, 0.0
         self.arrived = self.ended = self.passes = self.started = 0
@@ -306,7 +306,7 @@ class ColumnLoop:
         self.enqueue(job)
         if self.gives_up and self.expected_end[job] <= self.clock and not self.outlived[job]:
             self.outlived[job] = 1
-            self.learnt = True
+            self.plan(job, self.limit[job], self.limit[job])
 
     # The head of the queue, as emulator.accounting.headwatch
 

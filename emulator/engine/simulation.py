@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.tiers import Tiers
 
 OF_PASS = ("_apply", "_schedule", "_main_loop", "_renew", "before")
-OF_APPLY = ("_heap", "_overdue", "_queue", "renumber", "runs")
+OF_APPLY = ("_heap", "_overdue", "_queue", "renumber", "replan", "runs")
 """Attributes by which parts of a simulation hold each other, and all jobs."""
 
 

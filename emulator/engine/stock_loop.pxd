@@ -34,8 +34,6 @@ cdef class StockLoop(ColumnLoop):
     cdef long long first_fresh(self) noexcept
     @cython.locals(free=cython.longlong, index=cython.Py_ssize_t)
     cdef long long free_at(self, double time) noexcept
-    @cython.locals(index=cython.Py_ssize_t, job=cython.longlong)
-    cdef void plan_again(self) noexcept
     @cython.locals(index=cython.Py_ssize_t, head=cython.longlong, served=cython.bint, retry=cython.bint)
     cdef void venture(self) noexcept
     @cython.locals(index=cython.Py_ssize_t, missing=cython.longlong, lowest=cython.longlong)

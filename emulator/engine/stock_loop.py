@@ -73,8 +73,6 @@ class StockLoop(ColumnLoop):
             self.replan()
         if not (self.changed or self.hopeful or self.always):
             return
-        if self.learnt:
-            self.plan_again()
         self.passes += 1
         self.fresh_view = self.changed
         self.changed = self.hopeful = False
@@ -204,15 +202,6 @@ class StockLoop(ColumnLoop):
         return free
 
     # Venture backfilling, with shadow load preemption
-
-    def plan_again(self) -> None:
-        """Jobs that were preempted after the end that was predicted are planned with their limits."""
-        self.learnt = False
-        self.changed = True
-        for index in range(self.first, self.last):
-            job = self.queue[index]
-            if self.outlived[job]:
-                self.plan(job, self.limit[job], self.limit[job])
 
     def venture(self) -> None:
         """Start the queue in order, making room for its head; fill what is idle with the jobs that fit."""

@@ -648,7 +648,8 @@ class PluginScheduler:
         return not limit and make_way(job, chosen, self._controls, self.cluster)
 
     def _gave_way(self) -> None:
-        """Jobs were preempted: plans know of other runs."""
+        """Jobs were preempted, and may wait again: plugins plan them again, and plans know of other runs."""
+        self.policies.plan_pending()
         for plan in self._plans:
             plan.preempted(self._kept())
 

@@ -257,15 +257,17 @@ class Policies:
         """Let plugins plan the jobs that wait and give them numbers, before a pass; whether it may find more then."""
         if not self._cluster.waiting:
             return False
-        planned = self._hooks.walltime_pending is not None and self._plan_pending()
+        planned = self.plan_pending()
         return (self.period == 0 and self._renew()) or planned
 
-    def _plan_pending(self) -> bool:
+    def plan_pending(self) -> bool:
         """Let the walltime plugin plan the waiting jobs again; whether any plan changed."""
         hook = self._hooks.walltime_pending
         if hook is None:
             return False
         waiting = self._cluster_state.queue
+        if not waiting:
+            return False
         _set(self._pending_view, "waiting", waiting)
         answer = self._asked("walltime_pending", hook, self._pending_view, waiting[0])
         if answer is None:

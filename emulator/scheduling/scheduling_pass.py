@@ -92,7 +92,7 @@ class SchedulingPass:
         self._backfill_view = BackfillView(cluster_state)
         if hooks.backfill_candidates is not None:
             cluster_state._backfill_order = self._in_backfill_order
-        self.before: Callable[[], None] | None = self._plan_pending if hooks.walltime_pending is not None else None
+        self.before = apply.replan = self._plan_pending if hooks.walltime_pending is not None else None
 
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
         """Make one pass, if there is anything for it to do."""

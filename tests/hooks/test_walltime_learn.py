@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -186,6 +187,22 @@ def test_last_model_has_a_killed_job_for_accurate_and_plans_a_second_at_least() 
     jobs: list[JobRow] = [(1, 0, 1, 500, 100), (2, 200, 1, 0, 10), (3, 300, 1, 9, 50), (4, 301, 1, 9, 0.5)]
     for kill_at_limit in (True, False):
         assert users(jobs, {}, kill_at_limit=kill_at_limit) == {1: 100, 2: 10, 3: 1, 4: 0.5}
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_last_model_plans_a_preempted_job_with_its_limit_at_once(out: bool, tmp_path: Path) -> None:
+    # 6 and 7 are preempted for 5 at 34, when 7 has outlived its prediction of 3: of what is idle then, 9 gets it.
+    jobs: list[JobRow] = [
+        *((1, 2, 2, 6, 60), (2, 2, 1, 1, 8), (3, 4, 3, 30, 30), (4, 4, 3, 4, 4), (5, 6, 8, 16, 16), (6, 8, 5, 30, 30)),
+        *((7, 8, 2, 30, 30), (8, 9, 1, 15, 60), (9, 10, 2, 30, 30)),
+    ]
+    given = Workload.from_columns({**workload(jobs).columns(), "user": [1, 1, 0, 0, 0, 1, 1, 1, 1]})
+    own = {"walltime/last_model": {"outlived": "limit"}}
+    options: dict[str, Any] = {**VENTURE, "walltime": "walltime/last_model", "plugin_options": own}
+    # With an event log plugins are called; else compiled code knows them.
+    result = simulate(given, processors=10, catalogue=Catalogue(), out=tmp_path / "run" if out else None, **options)
+    runs = zip(result.records.runs["job_id"].tolist(), result.records.runs["start"].tolist(), strict=True)
+    assert sorted((job, start) for job, start in runs if job in (7, 9)) == [(7, 8), (7, 50), (9, 34)]
 
 
 def test_last_model_cannot_refresh_what_it_is_told() -> None:
