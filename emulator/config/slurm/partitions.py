@@ -121,7 +121,12 @@ def _partition(name: str, location: Location, settings: Settings, roster: Roster
     nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
     if not nodes:
         findings.notice(location, f"partition {name!r} has no nodes")
-    return _made(name, nodes, settings, findings)
+    made = _made(name, nodes, settings, findings)
+    if made.default_time is None or made.default_time <= made.max_time:
+        return made
+    text = "DefaultTime has no effect, for MaxTime is less: jobs that state no limit have that"
+    findings.notice(settings["DefaultTime"].location, text)
+    return replace(made, default_time=None)
 
 
 def _made(name: str, nodes: tuple[str, ...], settings: Settings, findings: Findings) -> Partition:

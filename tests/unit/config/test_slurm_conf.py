@@ -788,3 +788,11 @@ def test_a_large_configuration_reads_quickly():
     assert time.process_time() - begin < 5
     assert len(read.nodes) == 10000
     assert read.partitions[0].nodes == tuple(node.name for node in read.nodes)
+
+
+def test_a_default_time_beyond_max_time_has_no_effect() -> None:
+    text = "NodeName=n1\nPartitionName=DEFAULT DefaultTime=10 Nodes=n1\n"
+    text += "PartitionName=short MaxTime=2\nPartitionName=long MaxTime=10\n"
+    conf = parse_slurm_conf(text)
+    assert [one.default_time for one in conf.partitions] == [None, 600]
+    assert any("MaxTime is less" in str(one) for one in conf.notices)
