@@ -131,7 +131,7 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
         demand: of the job.
         options: of the job.
         partition: with the bounds.
-        on_node: memory on each node; what the first node of the partition has, where the job wants all.
+        on_node: memory on each node; what the first node of the partition has, where the job wants all or says nothing.
         first: CPUs of the partition's first node, if the job has whole nodes.
     """
     most = partition.max_memory_per_cpu
@@ -141,9 +141,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
         demand.per_cpu = math.ceil(demand.per_cpu / times)
     most = partition.max_memory_per_node
     if most:
-        asked = demand.on_node if options.memory_per_node is None else on_node
         tasks = max(options.tasks_per_node or 1, -(-(options.tasks or 0) // (options.max_nodes or FAR)))
-        demand.too_much = max(asked, demand.per_cpu * (first or tasks * demand.cpus_per_task)) > most
+        demand.too_much = max(on_node, demand.per_cpu * (first or tasks * demand.cpus_per_task)) > most
 
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:

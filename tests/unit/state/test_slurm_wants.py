@@ -102,12 +102,13 @@ def test_more_memory_on_a_node_than_there_may_be_waits_for_ever_or_is_refused():
     assert not refusal("-n1 -c2 -t1 --mem-per-cpu=1501", lines="EnforcePartLimits=ALL\nMaxMemPerNode=3002")
 
 
+@pytest.mark.parametrize("stated", ["--mem=0", "--comment=nothing"])
 @pytest.mark.parametrize(("sizes", "waits"), [((4000, 2000), True), ((2000, 4000), False)])
-def test_a_job_for_all_memory_wants_that_of_the_first_node(sizes, waits):
-    """--mem=0 beside MaxMemPerNode (recorded)."""
+def test_a_job_for_all_memory_wants_that_of_the_first_node(sizes, waits, stated):
+    """--mem=0 beside MaxMemPerNode, and a job that says nothing where there is no default (recorded)."""
     lines = "\n".join(f"NodeName=n{number} CPUs=2 RealMemory={size}" for number, size in enumerate(sizes))
     conf = f"SelectTypeParameters=CR_Core_Memory\nMaxMemPerNode=3000\n{lines}\nPartitionName=p Nodes=ALL Default=YES"
-    made = Controller(parse_slurm_conf(conf), [JobRequest(1, 0.0, 5.0, parse_sbatch(["-n1", "-t1", "--mem=0"]), "me")])
+    made = Controller(parse_slurm_conf(conf), [JobRequest(1, 0.0, 5.0, parse_sbatch(["-n1", "-t1", stated]), "me")])
     made.run(100.0)
     assert (made.cluster.jobs[1].reason == "MaxMemPerLimit") is waits
 
