@@ -22,7 +22,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.machine import has_rows, share_cores
 from emulator.state.partition import Partition
-from emulator.state.run import Run, without_nodes
+from emulator.state.run import Run, State, without_nodes
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 
 
@@ -74,7 +74,7 @@ class Rows:
         if self.gang is not None and many < 2 and self._cluster.nodes_for.whole_nodes:
             found = candidates(job, partition, self._cluster, again=True)
             stay = [other for other in found if preempt_mode(other, self._cluster) == "SUSPEND"]
-            return self._shared.in_turn(job, partition, usable, stay)
+            return self._shared.in_turn(job, partition, usable, stay, self._halted_below(partition))
         if self.gang is not None:
             # The additional row is for jobs that share (recorded).
             others = self._suspended_for(job, partition) if self._more and takes_part(job, partition) else []
@@ -86,6 +86,12 @@ class Rows:
             return None
         usable = usable & ~self._not_shared() & self._may_share(job, partition)
         return self._shared.over_others(job, partition, usable, many, False)
+
+    def _halted_below(self, partition: Partition) -> list[Job]:
+        """Jobs of lower tiers that stand still."""
+        tiers = self._cluster.partitions
+        running = [other for other in self._cluster.running.values() if other.state is State.SUSPENDED]
+        return [other for other in running if other.run and tiers[other.run.partition].tier < partition.tier]
 
     def later(
         self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]

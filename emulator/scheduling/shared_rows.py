@@ -172,31 +172,49 @@ class SharedRows:
         return None
 
     def in_turn(
-        self, job: Job, partition: Partition, usable: Mask, others: Sequence[Job]
+        self, job: Job, partition: Partition, usable: Mask, others: Sequence[Job], halted: Sequence[Job]
     ) -> tuple[int, Allocation] | None:
-        """Where a job finds nodes on which there is no other, once some are left out in turn, as select/linear does.
+        """Where a job finds nodes on which no other runs, once some are left out in turn, as select/linear does.
 
         It goes through them a second time: the one with which it fitted goes first then, and those with more nodes.
+        Memory that those have that are left out, or stand still, is no obstacle (recorded).
+
+        Args:
+            job: the job.
+            partition: where it is tried.
+            usable: nodes that it may have.
+            others: jobs that may be suspended for it, in their order.
+            halted: jobs of lower tiers that stand still.
 
         Returns:
             as :meth:`over_others` does.
         """
-        order, free = list(others), self._cluster.free
+        order = list(others)
+        if halted and (found := self._choose_without(job, partition, usable, halted)) is not None:
+            self._avoided.append(self._cores_but(halted))
+            return -len(self._avoided), found
         for attempt in range(2):
-            avoided, many, found = self._taken, 0, None
+            many, found = 0, None
             while found is None and many < len(order):
                 many += 1
-                avoided = self._cores_but(order[:many])
-                found = self._choose(job, partition, usable, avoided, free)
+                found = self._choose_without(job, partition, usable, [*order[:many], *halted])
             if found is None:
                 return None
             if attempt or len(order) == 1:
-                self._avoided.append(avoided)
+                self._avoided.append(self._cores_but([*order[:many], *halted]))
                 return -len(self._avoided), found
             freed = {each.id: self._freed(each, usable, order) for each in order[: many - 1]}
             before = sorted(order[: many - 1], key=lambda each: -freed[each.id])
             order = [order[many - 1], *before, *order[many:]]
         return None
+
+    def _choose_without(self, job: Job, partition: Partition, usable: Mask, gone: Sequence[Job]) -> Allocation | None:
+        """The nodes of a job, if some others have neither cores nor memory."""
+        free = self._cluster.free.copy()
+        for other in gone:
+            if other.run is not None:
+                free.memory[list(other.run.allocation.nodes)] += np.array(other.run.allocation.memory, dtype=np.int64)
+        return self._choose(job, partition, usable, self._cores_but(gone), free)
 
     def _freed(self, job: Job, usable: Mask, order: Sequence[Job]) -> int:
         """On how many nodes of a job there is no other once it is left out, and those before it."""
