@@ -177,9 +177,19 @@ class Cluster:
         self._await(self._all_idle, f"not all of {', '.join(self._written.nodes)} became idle")
         return self._began()
 
+    def check(self) -> None:
+        """See that all daemons run.
+
+        Raises:
+            InputError: one has ended.
+        """
+        for process in self._processes:
+            if process.poll() is not None:
+                raise InputError(_end_of(process))
+
     def stop(self) -> None:
         """End all jobs and daemons."""
-        if self._processes and self._processes[-1].poll() is None:
+        if self._processes and all(process.poll() is None for process in self._processes):
             for _ in range(10):
                 ids = self.run(["squeue", "-h", "-o", "%A"]).stdout.split()
                 if not ids:
@@ -287,6 +297,13 @@ class Cluster:
         shutil.rmtree(self._folder / "state")
         (self._folder / "state").mkdir()
         return done[0]
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> str:
+    """How a daemon ended."""
+    words, code = process.args, process.returncode
+    name = Path(str(words[0])).name if isinstance(words, list) else str(words)
+    return f"{name} crashed ({signal.Signals(-code).name})" if code < 0 else f"{name} ended (exit code {code})"
 
 
 def empty_database(root: Root, beside: Path) -> Path:

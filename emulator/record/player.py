@@ -178,13 +178,19 @@ class Player:
         return {key: rows for key, rows in self.timeline.rows.items() if key in numbers or not key.isdecimal()}
 
     def play(self, until: float) -> float:
-        """Do all that is to be done, look until nothing happens any more, and return the last second."""
+        """Do all that is to be done, look until nothing happens any more, and return the last second.
+
+        Raises:
+            InputError: a daemon has ended.
+        """
         todo = sorted(self._todo(), key=lambda one: one[0])
         news, at = 0.0, 0.0
         while at < until:
             while todo and todo[0][0] <= self.now():
                 self._do(todo.pop(0)[1])
+                self._cluster.check()
                 news = self.now()
+            self._cluster.check()
             at = self.now()
             shown = self._cluster.run(["scontrol", "-o", "-d", "show", "job"])
             seen = jobs_of(shown.stdout, self.names)

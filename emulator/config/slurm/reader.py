@@ -231,13 +231,18 @@ class _Reader:
                 self._findings.notice(setting.location, text)
 
     def _notice_bounds(self, parameters: Settings) -> None:
-        """Which bounds of backfill another one, or the want of accounting, makes vain."""
+        """Which bounds of backfill another one, or the want of accounting, makes vain, or worse."""
+        alone = "slurmdbd" not in parameters.text("AccountingStorageType").lower()
+        stops = parameters.get("SchedulerParameters.assoc_limit_stop")
+        if stops is not None and stops.value and alone and parameters.text("SchedulerType") != "sched/builtin":
+            text = f"{stops.name} without accounting_storage/slurmdbd: slurmctld crashes as backfill looks at a job"
+            self._findings.notice(stops.location, f"{text} (seen in 22.05, 24.11 and 26.05)")
         of_assocs, of_users = (parameters.get(f"SchedulerParameters.bf_max_job_{of}") for of in ("assoc", "user"))
         if of_assocs is None or not of_assocs.value:
             return
         if of_users is not None and of_users.value:
             text = f"{of_users.name} has no effect: bf_max_job_assoc takes its place"
             self._findings.notice(of_users.location, text)
-        if "slurmdbd" not in parameters.text("AccountingStorageType").lower():
+        if alone:
             text = f"{of_assocs.name} bounds nothing: there are no associations without accounting_storage/slurmdbd"
             self._findings.notice(of_assocs.location, text)

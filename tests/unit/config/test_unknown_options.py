@@ -103,6 +103,8 @@ def test_what_select_linear_does_not_ask_for_is_told(select, lln, most, told):
         ("bf_max_job_assoc=2,bf_max_job_user=5", "none", ["bf_max_job_user", "bf_max_job_assoc"]),
         ("bf_max_job_assoc=0,bf_max_job_user=5", "none", []),
         ("bf_max_job_assoc=2", "slurmdbd", []),
+        ("assoc_limit_stop", "slurmdbd", []),
+        ("assoc_limit_stop", "none", ["assoc_limit_stop"]),
     ],
 )
 def test_bounds_of_backfill_that_bound_nothing_are_told(options, storage, told):

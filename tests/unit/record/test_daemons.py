@@ -1,0 +1,25 @@
+"""Daemons that end while a scenario is played."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+
+from emulator.record.conf import Site, Written
+from emulator.record.daemons import Cluster, Root
+from slurm_sim_plugins.errors import InputError
+
+
+@pytest.mark.parametrize(("ends", "why"), [("os.kill(os.getpid(), 11)", r"crashed \(SIGSEGV\)"), ("exit(3)", "ended")])
+def test_a_daemon_that_ended_is_told(ends, why):
+    cluster = Cluster(Root(None), Site(PurePosixPath("/tmp/none"), 0, "root", "here", (22, 5)), Written({}, (), False))
+    cluster.check()
+    daemon = subprocess.Popen([sys.executable, "-c", f"import os; {ends}"])
+    cluster._processes.append(daemon)
+    daemon.wait()
+    with pytest.raises(InputError, match=why):
+        cluster.check()
+    cluster.stop()
