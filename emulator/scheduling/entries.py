@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -244,6 +244,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         return job.held_by
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
         return "Dependency" if met is Met.NOT_YET else NEVER_SATISFIED
+    if options.array is not None and array_full(job, cluster):
+        return "JobArrayTaskLimit"
     if job.begin > cluster.now:
         return "BeginTime"
     if options.reservation and reservations.lacks(job):
@@ -251,8 +253,6 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     own = reservations.of(job) if options.reservation else None
     if own is not None and "FLEX" not in own.flags and not own.start <= cluster.now < own.end + 1.0:
         return "Reservation"  # It has yet to begin, or is over, and the next sweep removes it.
-    if options.array is not None and array_full(job, cluster):
-        return "JobArrayTaskLimit"
     return ""
 
 
@@ -289,9 +289,22 @@ def leave_record(job: Job, cluster: Cluster) -> None:
 
 
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
-    """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11)."""
-    array = job.request.options.array
-    return array is not None and 0 < array.limit <= cluster.array_tasks[job.request.array or 0] + planned
+    """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11).
+
+    In 26.05 also where that was so as the pass began in which some of them are preempted.
+    """
+    array, number = job.request.options.array, job.request.array or 0
+    if array is None or not array.limit:
+        return False
+    return array.limit <= cluster.array_tasks[number] + planned or cluster.freed_arrays.get(number) == cluster.now
+
+
+def note_full_arrays(victims: Sequence[Job], cluster: Cluster) -> None:
+    """Jobs are about to be preempted: other tasks of arrays of which no more may run wait for the next pass."""
+    if cluster.parameters.rules.FULL_ARRAYS_ARE_LEFT_OUT:
+        for victim in victims:
+            if array_full(victim, cluster):
+                cluster.freed_arrays[victim.request.array or 0] = cluster.now
 
 
 def queue(cluster: Cluster) -> list[Pair]:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulator.scheduling.entries import of_record
+from emulator.scheduling.entries import note_full_arrays, of_record
 from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -57,6 +57,7 @@ def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) 
         return False
     for one in of_record(job, cluster):
         one.made_way = cluster.now
+    note_full_arrays(chosen, cluster)
     for victim in chosen:
         controls.preempt(victim, job)
     return True

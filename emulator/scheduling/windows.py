@@ -722,7 +722,7 @@ class Windows(WindowPlan):
                 want = cluster.with_cores(want, job, begin, time)
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
-                return self._start(job, partition, found, begin, time, now=preempting and not index), found
+                return self._start(job, partition, found, begin, time, now=not index and time <= cluster.now), found
         return None
 
     def _start(

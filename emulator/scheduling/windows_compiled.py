@@ -269,7 +269,9 @@ class CompiledWindows(Windows):
 
     def _decides_again(self) -> bool:
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
-        of_others = self._cluster.suspended or self._moving or self._habits.busy_nodes
+        of_others = (
+            self._cluster.suspended or self._moving or self._habits.busy_nodes or self._cluster.epilogs is not None
+        )
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
         if again:
@@ -484,12 +486,15 @@ class CompiledWindows(Windows):
     def _is_simple(self, job: Job, partition: Partition) -> bool:
         """Whether no job is suspended, nor has the job a reservation, or nodes for its user alone.
 
-        And its nodes have no limits, and any are as good as those in use. In 22.05 a user's nodes are no obstacle.
+        And its nodes have no limits, none is being cleared, and any are as good as those in use. In 22.05 nodes of a
+        user are no obstacle.
         """
         cluster = self._cluster
         if self.counts_cpus and cluster.policies.counts_by_plan(job, partition):
             return False
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
+            return False
+        if cluster.epilogs is not None:
             return False
         if self._by_users and cluster.parts_users(job):
             return False

@@ -69,6 +69,7 @@ class Cluster:
         epilogs: how many jobs have their epilogs on each node, where no other may start; None if there are none.
         accounting: accounts, usage and limits, or None.
         array_tasks: how many tasks of each array are on the machine, by its id.
+        freed_arrays: when tasks of arrays of which no more might run were preempted last, by the ids of the arrays.
         licenses: (total, in use) by name.
         reservations: all reservations by name.
         cores_are_reserved: whether any of them is of cores.
@@ -126,6 +127,7 @@ class Cluster:
         self.policies: Plugins
         self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
+        self.freed_arrays: dict[int, float] = {}
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
         self._one_users: set[int] = set()

@@ -461,6 +461,11 @@ def _segments(conf: SlurmConf) -> str:
     return "jobs with a --segment larger than a base block" if blocks else ""
 
 
+def _full_arrays(conf: SlurmConf) -> str:
+    off = conf.parameters.text("PreemptType").lower() in ("", "preempt/none")
+    return "" if off else "arrays of which only so many tasks may run at once (%), where these are preempted"
+
+
 def _no_switch(conf: SlurmConf) -> str:
     tree = any(topology.plugin == TREE for topology in (conf.topology_conf, *conf.topologies))
     return "the words in which jobs are refused, no start" if tree else ""
@@ -536,6 +541,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
     "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
+    "FULL_ARRAYS_ARE_LEFT_OUT": _full_arrays,
     "NO_SWITCH_IS_SAID": _no_switch,
     "NO_SWITCH_IS_NOT_SAID": _no_switch,
     "GRACE_IS_REMEMBERED": _grace,

@@ -448,6 +448,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of both have it",
         *("unlimited_minutes_22", "unlimited_minutes_24", "unlimited_minutes_26"),
     )
+    FULL_ARRAYS_ARE_LEFT_OUT: bool = _rule(
+        "26.05",
+        "an array of which no more tasks may run at once is left out of a pass in which one of these is preempted",
+        "another task may start in that pass",
+        "not named in the release notes",
+        *("full_array_24", "full_array_26"),
+    )
     NO_SWITCH_IS_SAID: bool = _rule(
         "24.11",
         'with topology/tree a job is refused as "Requested topology configuration is not available" where there are '

@@ -111,6 +111,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXEMPT_ARE_NOT_SUSPENDED": "",
         "RUN_MINUTES_BIND_USERS": "",
         "GPUS_PER_TASK_NEED_TASKS": "",
+        "FULL_ARRAYS_ARE_LEFT_OUT": "",
         "NO_SWITCH_IS_SAID": "",
         "NO_SWITCH_IS_NOT_SAID": "",
         "GRACE_IS_REMEMBERED": "",
