@@ -129,7 +129,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_excluded(request.options)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
-    unchecked = unchecked or _is_not_asked(job, cluster)
+    unchecked = unchecked or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
@@ -139,7 +139,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         job.unfit = f"{lack}\n{words}" if lack else words
         reserved = request.options.reservation
         known = not reserved or reserved in cluster.reservations
-        if cluster.accounting is None and known and (lack or not _names_nodes(job)):
+        # What it depends on is looked at before its nodes.
+        at_once = cluster.accounting is None and known and not request.options.dependencies
+        if at_once and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
 
@@ -157,6 +159,15 @@ def _is_not_asked(job: Job, cluster: Cluster) -> bool:
     own = cluster.reservations.get(job.options.reservation)
     to_come = own is not None and "FLEX" not in own.flags and own.start > cluster.now
     return job.options.held or is_barred(job, cluster) or to_come
+
+
+def _is_too_long_to_bound(job: Job, cluster: Cluster) -> bool:
+    """Whether a job is beyond the time of its partition, and so MaxMemPerCPU does not raise its CPUs (recorded on 26.05).
+
+    Of such a job it is not asked here whether it would fit without that.
+    """
+    partition = job.partitions[0]
+    return bool(partition.max_memory_per_cpu) and partition_reason(job, partition) == PARTITION_TIME
 
 
 def is_barred(job: Job, cluster: Cluster) -> bool:

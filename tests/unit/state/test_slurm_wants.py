@@ -412,3 +412,16 @@ def test_memory_of_a_partition_by_default_stands_for_either_of_the_clusters():
     """As a real Slurm 22.05.8 gave it: DefMemPerNode of the partition, though DefMemPerCPU of the cluster is there."""
     (own, other) = jobs("-n2 -t1 -pp", "-n2 -t1 -pq", lines="DefMemPerCPU=300", partition="DefMemPerNode=1000")
     assert [sum(job.runs[0].allocation.memory) for job in (own, other)] == [1000, 600]
+
+
+def test_what_a_job_depends_on_is_looked_at_before_its_nodes() -> None:
+    assert refusal("-N1 --ntasks-per-node=9 -dafterok:7 -t1") == "Job dependency problem"
+    assert refusal("-N1 --ntasks-per-node=9 -t1").endswith(UNAVAILABLE)
+
+
+def test_memory_raises_no_cpus_of_a_job_that_is_beyond_the_time_of_its_partition() -> None:
+    """As recorded on 26.05: it waits for its limit, though with the CPUs of its memory it would fit nowhere."""
+    bounded = "MaxTime=30 MaxMemPerCPU=900"
+    assert refusal("-N2 --ntasks-per-node=1 -t10", partition=bounded).endswith(UNAVAILABLE)
+    (job,) = jobs("-N2 --ntasks-per-node=1 -t40", partition=bounded)
+    assert job.reason == "PartitionTimeLimit"
