@@ -162,7 +162,7 @@ def _is_not_asked(job: Job, cluster: Cluster) -> bool:
 
 
 def _is_too_long_to_bound(job: Job, cluster: Cluster) -> bool:
-    """Whether a job is beyond the time of its partition, and so MaxMemPerCPU does not raise its CPUs (recorded on 26.05).
+    """Whether a job is beyond the time of its partition, and so MaxMemPerCPU does not raise its CPUs (recorded).
 
     Of such a job it is not asked here whether it would fit without that.
     """
