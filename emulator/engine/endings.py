@@ -90,7 +90,7 @@ class Endings(Part):
         if job.request.exit_code:
             self._requeue_by_exit_code(job)
             return State.FAILED
-        return State.TIMEOUT if self.cluster.now > self._deadline_of(job) else State.COMPLETED
+        return State.TIMEOUT if self._passed(self._deadline_of(job)) else State.COMPLETED
 
     def _deadline_of(self, job: Job) -> float:
         """After when a run that ends by itself shows that its time was up: OverTimeLimit is allowed it."""
@@ -219,6 +219,13 @@ class Endings(Part):
         if self.ideal or time == math.inf:
             return cluster.now >= time
         return cluster.whole(cluster.now) >= cluster.whole(time)
+
+    def _passed(self, time: float) -> bool:
+        """Whether a time is over: under Slurm's clock not in the second in which it is."""
+        cluster = self.cluster
+        if self.ideal or time == math.inf:
+            return cluster.now > time
+        return cluster.whole(cluster.now) > cluster.whole(time)
 
     # For others
 

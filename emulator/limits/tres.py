@@ -69,6 +69,8 @@ class Tres:
                 amounts[index] += per * sum(
                     count for name, stated, count in gres if name == kind and type_ in ("", stated)
                 )
+            of_task = sum(one.count for one in options.of_tasks if one.name == kind and type_ in ("", one.type))
+            amounts[index] = max(amounts[index], of_task * options.tasks_on(nodes))
         self._add_licenses(amounts, options)
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts
