@@ -414,7 +414,8 @@ class Accounting:
     ) -> str:
         """Why a job cannot start on nodes (None: on any); empty if it can.
 
-        For a later start all of its nodes count, but those that it names and that count already (recorded).
+        For a later start all of its nodes count, but those that it names and that count already (recorded); where
+        versions know which nodes are planned, it is these.
         """
         account = self._limited(job, partition)
         if account is None or not account.tests_resources:
@@ -435,7 +436,10 @@ class Accounting:
         if allocation is not None and not planned:
             return allocation.nodes
         named = job.wants[partition.name].required
-        return () if named is None else np.flatnonzero(named).tolist()
+        if named is not None:
+            return np.flatnonzero(named).tolist()
+        known = allocation is not None and self._cluster.parameters.rules.PLANNED_NODES_ARE_KNOWN
+        return allocation.nodes if allocation is not None and known else ()
 
     def _with_nodes(self, account: Account, amounts: Vector, limit: float, usage: Usage) -> str:
         return acct_policy.with_nodes(account, amounts, limit, usage, "SAFE" in self.enforces)
@@ -661,6 +665,13 @@ class Accounting:
             return False
         acct_policy.age(account, True)
         return True
+
+    def held(self, job: LimitedJob) -> None:
+        """A job that waits is put on hold: where limits are enforced it grows older only once it is released."""
+        if self.limits and job.accrue is not None:
+            job.accrue = None
+            if job.account is not None:
+                acct_policy.age(job.account, False)
 
     def _let_age(self) -> None:
         """Jobs that could not grow older yet do so, in the order of their ids, as far as they may by now."""

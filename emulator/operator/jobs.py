@@ -22,6 +22,9 @@ def hold(job: Job, controller: Controller, by: str = "JobHeldAdmin") -> None:
         raise InputError(f"job {job.id} is over: Job/step already completing or completed")
     job.hold(by)
     job.reason = job.held_by
+    accounting = controller.cluster.accounting
+    if accounting is not None and job.id in controller.cluster.waiting:
+        accounting.held(job)
 
 
 def release(job: Job, controller: Controller, like: Job | None = None) -> None:

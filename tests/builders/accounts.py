@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.releases import NEWEST
 from emulator.engine.controller import Controller
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -27,8 +28,8 @@ def job(number: int, at: float, run: float, arguments: str, user: str = "ann") -
     return JobRequest(number, at, run, parse_sbatch(arguments.split()), user)
 
 
-def controller(requests, books: str = BOOKS, conf: str = CONF, actions=()) -> Controller:
-    made = Controller(parse_slurm_conf(conf), requests, actions, accounts=parse_accounts(books))
+def controller(requests, books: str = BOOKS, conf: str = CONF, actions=(), version: str = NEWEST) -> Controller:
+    made = Controller(parse_slurm_conf(conf).under(version), requests, actions, accounts=parse_accounts(books))
     made.run(3600.0)
     return made
 

@@ -438,6 +438,10 @@ def _run_minutes(conf: SlurmConf) -> str:
     return "jobs of a QOS with MaxTRESRunMinsPerUser or MaxTRESRunMinsPerAccount" if limited else ""
 
 
+def _planned_nodes(conf: SlurmConf) -> str:
+    return "jobs that limits of nodes keep waiting (GrpTRES=node, MaxTRESPU=node)" if "LIMITS" in enforced(conf) else ""
+
+
 def _exempt(conf: SlurmConf) -> str:
     by_partition = conf.parameters.text("PreemptType").lower() == "preempt/partition_prio"
     return "jobs that PreemptExemptTime protects, of the cluster or of a QOS" if by_partition and _gang(conf) else ""
@@ -542,6 +546,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
     "FULL_ARRAYS_ARE_LEFT_OUT": _full_arrays,
+    "PLANNED_NODES_ARE_KNOWN": _planned_nodes,
     "NO_SWITCH_IS_SAID": _no_switch,
     "NO_SWITCH_IS_NOT_SAID": _no_switch,
     "GRACE_IS_REMEMBERED": _grace,

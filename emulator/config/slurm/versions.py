@@ -455,6 +455,14 @@ class Rules:
         "not named in the release notes",
         *("full_array_24", "full_array_26"),
     )
+    PLANNED_NODES_ARE_KNOWN: bool = _rule(
+        "24.11",
+        "of the nodes that backfill plans for later those that an account, a user or a quality of service has already "
+        "count no second time against its limit of nodes",
+        "all of them count, so that what would be beyond a limit until then is not planned",
+        "not named in the release notes; Slurm's sources of both have it",
+        *("planned_nodes_known_22", "planned_nodes_known_24", "planned_nodes_known_26"),
+    )
     NO_SWITCH_IS_SAID: bool = _rule(
         "24.11",
         'with topology/tree a job is refused as "Requested topology configuration is not available" where there are '
