@@ -145,6 +145,7 @@ def victims(
             removed.append(candidate)
             controls.rows.count(free, removed)
             found = cluster.choose(want, free, usable)
+            found = found or controls.rows.later(job, partition, usable, free, {other.id for other in removed})
             if found is not None:
                 break
         if found is None:

@@ -711,6 +711,8 @@ class Windows(WindowPlan):
                 left = cluster.free_without([*leaving, *self._future(job, partition).dead])
                 self._controls.rows.count(left, leaving)
                 now = cluster.choose(want, left, usable) if leaving else None
+                if leaving and now is None:
+                    now = self._controls.rows.later(job, partition, usable, left, {other.id for other in leaving})
                 if now is not None:
                     self._open = usable
                     return begin, now
