@@ -184,8 +184,8 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         by_leaves=asked.whole_nodes and isinstance(want.tree, Tree),
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and rules.LEAST_LOADED_BY_LOOKS,
-        last_first=asked.parameters.pack_serial_at_end and single and not counted,
-        # select/linear does not so (recorded).
+        # select/linear does neither (recorded).
+        last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
         first_node=asked.one_node and first,
         sure_of_gres=_sure_of_gres(want, asked),
     )

@@ -105,7 +105,8 @@ def check_whole_nodes(partitions: Sequence[Partition], parameters: Settings, fin
     if parameters.text("SelectType").lower() != "select/linear":
         return
     stated = [one.settings[name] for one in partitions for name in UNKNOWN_TO_LINEAR if name in one.settings]
-    for setting in (parameters.get("SelectTypeParameters.CR_LLN"), *stated):
+    of_all = "SelectTypeParameters.CR_LLN", "SchedulerParameters.pack_serial_at_end"
+    for setting in (*map(parameters.get, of_all), *stated):
         if setting is not None and setting.text.upper() not in ("NO", "UNLIMITED"):
             findings.notice(setting.location, f"{setting.name} has no effect: select/linear does not ask for it")
 

@@ -81,10 +81,10 @@ VAIN_PARTITION = "NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL Default=YES 
     ("select", "lln", "most", "told"),
     [
         (
-            "select/linear\nSelectTypeParameters=CR_LLN",
+            "select/linear\nSelectTypeParameters=CR_LLN\nSchedulerParameters=pack_serial_at_end",
             "YES",
             "2",
-            ["SelectTypeParameters.CR_LLN", "LLN", "MaxCPUsPerNode"],
+            ["SelectTypeParameters.CR_LLN", "SchedulerParameters.pack_serial_at_end", "LLN", "MaxCPUsPerNode"],
         ),
         ("select/linear", "NO", "UNLIMITED", []),
         ("select/cons_tres\nSelectTypeParameters=CR_LLN", "YES", "2", []),
