@@ -110,6 +110,7 @@ class Machine:
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         pools_of_cores: those of them in which a core counts with all its threads, also where a job does not use all.
+        pools_of_sockets: those of them that only bound with how many CPUs a node counts for a job that takes all of it.
         pool_sockets: CPUs of each socket that the jobs of a partition may have, where cores are known socket by socket.
         pool_excess: CPUs of these units of each node that they may not have, where some of the last unit are left out.
         shared: whether any number of jobs may have the same units, for only memory is counted.
@@ -138,6 +139,7 @@ class Machine:
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     pools_of_cores: frozenset[str] = frozenset()
+    pools_of_sockets: frozenset[str] = frozenset()
     pool_sockets: Mapping[str, int] = field(default_factory=dict)
     pool_excess: Mapping[str, Ints] = field(default_factory=dict)
     shared: bool = False

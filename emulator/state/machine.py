@@ -104,6 +104,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         pools_of_cores=frozenset() if each_socket is not None else frozenset(of_sockets),
+        pools_of_sockets=frozenset() if each_socket is not None else _of_sockets_alone(bounded),
         pool_sockets=of_sockets if each_socket is not None else {},
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
         shared="CR_MEMORY" in counted and not linear,
@@ -224,6 +225,11 @@ def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, 
             bounds.append(partition.max_cpus_per_socket * node.sockets)
         most[number] = min(bounds)
     return most
+
+
+def _of_sockets_alone(partitions: Sequence[Partition]) -> frozenset[str]:
+    """Those partitions that bound the CPUs of each socket, and not those of each node."""
+    return frozenset(one.name for one in partitions if one.max_cpus_per_node is None)
 
 
 def _marks(partitions: Sequence[Partition]) -> list[str]:

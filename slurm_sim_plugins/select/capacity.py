@@ -17,6 +17,8 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     capacity = _cpus(want, machine, units)
     if want.pool and not want.whole and (want.pool in machine.pool_excess or _leaves_threads(want, machine).any()):
         capacity = np.minimum(capacity, machine.pool_cpus(want.pool, _left_of_pool(want, machine, free)))
+    if want.whole and want.pool in machine.pools_of_sockets:
+        capacity = np.minimum(capacity, machine.pool_cpus(want.pool, machine.gres["", want.pool]))
     if want.whole_tasks:
         # What bounds the jobs of a partition on a node counts after that, and may leave a part of a task.
         unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
@@ -121,13 +123,13 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     units = np.where(usable, free.units, 0)
     if want.whole:
         units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
-    if want.pool and want.whole:
+    if want.pool and want.whole and want.pool not in machine.pools_of_sockets:
         # A node with more than the jobs of the partition may have together is of no use to one that takes all of it;
         # what they may have of a socket only bounds with how many CPUs it counts.
         most = machine.pool_cpus(want.pool, machine.gres["", want.pool])
         least = machine.units + (_kept_units(machine) if want.pool_of_all else 0)
         units = np.where(most < least * machine.threads, 0, units)
-    elif want.pool:
+    elif want.pool and not want.whole:
         left = _left_of_pool(want, machine, free)
         if want.all_of_pool:
             units = np.where(machine.pool_cpus(want.pool, left) < units * machine.threads, 0, units)
