@@ -65,7 +65,8 @@ class Passes(Part):
         self._cycle_at = self._changed_at = -self.timing.backfill_phase
         self.main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
-        self._last_main = self._batch_at = -self.parameters.batch_sched_delay / (1 if self.timing.round else 2)
+        known = self.timing.round or self.timing.settled
+        self._last_main = self._batch_at = -self.parameters.batch_sched_delay / (1 if known else 2)
         self._interval_at = -math.inf
         self.passing = self._full = self._unseen = False
         self.next_end = math.inf

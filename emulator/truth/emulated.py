@@ -103,6 +103,8 @@ def timing_of(inputs: Inputs) -> Timing:
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
         sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,
+        # The recorder, which notes this, begins long after the daemons were started.
+        settled=clock.backfill is not None,
         slice_phase=_first_known(clock.time_slice, clock.backfill, clock.uptime, timing.slice_phase),
     )
 

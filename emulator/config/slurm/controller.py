@@ -40,6 +40,7 @@ class Timing:
         glance: seconds that pass while backfill's thread sleeps for one.
         glance_phase: when it wakes up first, modulo that; None where that is not known.
         ping: from one ping of the nodes to the next; 0: a third of ``SlurmdTimeout``.
+        settled: whether no pass was made for longer than ``batch_sched_delay`` before the first submission.
 
     Source: means over the recorded runs.
     """
@@ -57,6 +58,7 @@ class Timing:
     glance: float = 1.0
     glance_phase: float | None = None
     ping: float = 0.0
+    settled: bool = False
 
     def round_at(self, at: float) -> float:
         """The first round at a time or later, in seconds; that time itself where rounds are not known."""
