@@ -530,8 +530,9 @@ class _Pass:
             if required is not None:
                 self._keep(required)
             return
-        if job.unfit and self._are_named_available(want.required, job, partition):
-            # It was taken in, as nothing asked for nodes then.
+        unfit = job.unfit or not fits_empty(job.request_class, want, partition, cluster)
+        if unfit and self._are_named_available(want.required, job, partition):
+            # It was taken in, as nothing asked for nodes then, or it or its partition is another now.
             self._hold(job)
             return
         job.reason = self._reason(job, partition)

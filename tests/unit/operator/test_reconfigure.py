@@ -66,6 +66,14 @@ def test_a_feature_that_a_node_got_can_be_asked_for() -> None:
     assert where(job) == [0]
 
 
+@pytest.mark.parametrize("form", [False, True])
+def test_a_job_that_its_partition_can_never_hold_any_more_is_held(form: bool) -> None:
+    """As recorded on 26.05: the CPUs that it asks for are more than one node has."""
+    command = (30.0, "scontrol update PartitionName=p MaxNodes=1")
+    _, job = played("-n4 -t5", "-n4 -t5", commands=(command,), form=form)
+    assert (job.runs, job.reason, job.priority) == ([], "BadConstraints", 0)
+
+
 def test_only_one_partition_is_the_default() -> None:
     _, job = played("-n1 -t5", "-n1 -t5", commands=((10.0, "scontrol update PartitionName=q Default=YES"),))
     assert job.runs[0].partition == "q"
