@@ -194,13 +194,16 @@ def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
     want = job.wants[first.name]
     if want.required is not None and (want.required & ~cluster.machine.up).any():
         return False  # That nodes it names are down or drained is found before.
+    one_user, preempts = of_one_user(job, first), cluster.parameters.preempt_mode != ("OFF",)
+    if preempts and not (want.whole or one_user):
+        return False  # As of most jobs, of which no nodes are asked.
     of_user = cluster.usable(job, first)
     if want.whole and not cluster.shares_whole_nodes(job, first):
         idle = of_user & (cluster.free.jobs == 0)
         return int(np.count_nonzero(idle)) < want.min_nodes or int(cluster.machine.cpus[idle].sum()) < want.cpus
-    if of_one_user(job, first) and int(np.count_nonzero(of_user)) < want.min_nodes:
+    if one_user and int(np.count_nonzero(of_user)) < want.min_nodes:
         return True
-    if cluster.parameters.preempt_mode != ("OFF",):
+    if preempts:
         return False
     unshared = first.nodes & cluster.unshared()
     if want.whole:

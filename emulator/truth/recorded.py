@@ -108,7 +108,7 @@ def _with_next(runs: list[Stint]) -> Iterator[tuple[Stint, float]]:
 
 
 def _describe(run: Stint, one: Observation) -> None:
-    """Nodes, shares and partition of a run: those that it has left, if it loses some while it runs.
+    """Nodes, shares and partition of a run: the nodes that it has left, if it loses some while it runs.
 
     Nodes of a job that is ending are what is not yet cleared.
     """
@@ -121,7 +121,9 @@ def _describe(run: Stint, one: Observation) -> None:
         run.nodes = frozenset(expand(one.fields["NodeList"]))
     if "Alloc" in one.fields and (run.shares is None or runs):
         run.shares = _shares(one.fields["Alloc"])
-    run.partition = run.partition or one.fields.get("Partition", "")
+    if runs:
+        # That of a job that waits again may be changed.
+        run.partition = run.partition or one.fields.get("Partition", "")
 
 
 def _limits(found: History, observations: list[Observation]) -> None:
