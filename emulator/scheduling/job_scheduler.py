@@ -535,12 +535,28 @@ class _Pass:
             # It was taken in, as nothing asked for nodes then, or it or its partition is another now.
             self._hold(job)
             return
+        own = self._too_small(job, partition)
+        if own is not None:
+            job.reason = BAD_CONSTRAINTS
+            if (own & np.logical_or.reduce([choice.mask for choice in want.choices])).any():
+                self._hold(job)
+            return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
             self._hold_up(job, partition)
         own = self._controls.reservations.of(job) if job.reason == FOR_MAINTENANCE else None
         if own is not None:
             self._keep(own.nodes)
+
+    def _too_small(self, job: Job, partition: Partition) -> Mask | None:
+        """The nodes of a job's reservation, if it could never run there; when it was submitted nothing asked for them."""
+        own = self._controls.reservations.of(job) if job.options.reservation else None
+        if own is None or own.flags & {"ANY_NODES", "FLEX"} or own.cores is not None or not own.active(self._cluster.now):
+            return None
+        nodes = partition.nodes & own.nodes
+        if not (nodes & self._controls.not_reserved(job)).any():
+            return None  # Others have all of them, for maintenance.
+        return None if fits_alone(job, partition, self._cluster, nodes) else nodes
 
     def _hold(self, job: Job) -> None:
         """Put a job on hold that has not the nodes that it asks for; it is in the queue no more."""
