@@ -535,10 +535,10 @@ class _Pass:
             # It was taken in, as nothing asked for nodes then, or it or its partition is another now.
             self._hold(job)
             return
-        own = self._too_small(job, partition)
-        if own is not None:
+        too_small = self._too_small(job, partition)
+        if too_small is not None:
             job.reason = BAD_CONSTRAINTS
-            if (own & np.logical_or.reduce([choice.mask for choice in want.choices])).any():
+            if (too_small & np.logical_or.reduce([choice.mask for choice in want.choices])).any():
                 self._hold(job)
             return
         job.reason = self._reason(job, partition)
@@ -549,9 +549,11 @@ class _Pass:
             self._keep(own.nodes)
 
     def _too_small(self, job: Job, partition: Partition) -> Mask | None:
-        """The nodes of a job's reservation, if it could never run there; when it was submitted nothing asked for them."""
+        """The nodes of a job's reservation, if it could never run there; nothing asked for them as it was submitted."""
         own = self._controls.reservations.of(job) if job.options.reservation else None
-        if own is None or own.flags & {"ANY_NODES", "FLEX"} or own.cores is not None or not own.active(self._cluster.now):
+        if own is None or own.cores is not None or own.flags & {"ANY_NODES", "FLEX"}:
+            return None
+        if not own.active(self._cluster.now):
             return None
         nodes = partition.nodes & own.nodes
         if not (nodes & self._controls.not_reserved(job)).any():
