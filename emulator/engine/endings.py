@@ -358,8 +358,8 @@ class Endings(Part):
 
     def _epilog_of(self, job: Job) -> float:
         """Seconds that the epilogs of a run take."""
-        own = job.request.epilogs[len(job.runs) - 1 : len(job.runs)]
-        return own[0] if own else self.operation.epilog
+        own = job.request.clears_in(len(job.runs) - 1)
+        return self.operation.epilog if own is None else own
 
     def epilog_over(self, number: int, outcome: State, sequence: int) -> None:
         """The epilogs of a run are over."""
@@ -414,7 +414,7 @@ class Endings(Part):
         self.stints.left(job, run.partition)
         if self.ideal or rest <= 0:
             # While EpilogSlurmctld goes on others may have the nodes, but the main loop is not told of it, nor later.
-            if cleared and not self.parameters.defer:
+            if cleared and not self.parameters.defer and job.request.says_clear(len(job.runs) - 1):
                 # Nodes that tell the controller that they are clear have it make a pass at once (recorded).
                 self.passes.request(now)
             else:

@@ -98,8 +98,7 @@ class Starts(Part):
 
     def _outlasts(self, job: Job) -> float:
         """By how many seconds the run that begins outlasts its work."""
-        known = job.request.outlasts[0] if job.request.outlasts else ()
-        own = known[len(job.runs) - 1] if len(job.runs) <= len(known) else None
+        own = job.request.outlasts_by(len(job.runs) - 1)
         return self.timing.job_overhead if own is None else own
 
     def _share(self, job: Job, changes: Sequence[Change]) -> None:

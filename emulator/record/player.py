@@ -25,7 +25,7 @@ from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
 from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
-from emulator.record.told import told_of_jobs
+from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
 from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
@@ -93,7 +93,7 @@ class Played:
         rejected: rows of those that were refused.
         actions: (second, command, what it said).
         timeline: (second, fields) by key.
-        held: by key, for how many seconds each run held its nodes; None for one that did not end by itself.
+        held: by key, for how long each run held its nodes; None for one that did not end by itself.
         late: the share of looks that came late.
     """
 
@@ -108,7 +108,7 @@ class Played:
     rejected: list[dict[str, Any]]
     actions: list[tuple[float, str, str]]
     timeline: Mapping[str, list[tuple[float, dict[str, str]]]]
-    held: Mapping[str, list[float | None]]
+    held: Mapping[str, list[Held | None]]
     late: float
 
 
@@ -213,8 +213,8 @@ class Player:
             self._submit(what)
             return
         words = argv(what.command.text, self._ids)
-        at = round(self.now(), 1)
         done = self._cluster.run(words)
+        at = round(self.now(), 2)  # A command asks the controller just before it ends.
         self.actions.append((at, " ".join(_quoted(word) for word in words), (done.stdout + done.stderr).strip()))
 
     def _submit(self, job: Submission) -> None:

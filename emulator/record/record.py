@@ -21,6 +21,7 @@ from emulator.record.checks import checked, users
 from emulator.record.daemons import MARK, PACKAGES, Root, end_with_parent, sweep
 from emulator.record.player import BEFORE, LATE, SWEEP, Task
 from emulator.record.repeats import merge
+from emulator.record.told import Held
 from emulator.workload.scenario import FILES_BESIDE, Scenario
 from emulator.workload.scenario_reader import LARGEST_FILE, read_scenario
 from emulator.workload.yaml_tree import LONGEST
@@ -31,8 +32,8 @@ BUSY = 0.02
 LONGEST_FOLDER = 50
 """Characters; the path of a socket has 107, of which a name of a node and a step need the rest."""
 HOUR = 3600.0
-BEFORE_NODES_ARE_CLEAR = ("prolog_slurmctld", "prolog", "epilog")
-"""Scripts of a site that go on while a run has its nodes."""
+BEFORE_WORK = ("prolog_slurmctld", "prolog")
+"""Scripts of a site that go on while a run has its nodes, before it works."""
 ACCOUNTS_TAKE = 120.0
 CLOCKS = Path("/dev/shm")  # noqa: S108 - faketime's own
 """Where ``faketime`` leaves something behind for each process that used it, by the id of that process."""
@@ -132,9 +133,15 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made |= {name: played[name] for name in ("uptime", "backfill", "second")}
     made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
-    scripts = sum((source.get("operation") or {}).get(name, 0.0) for name in BEFORE_NODES_ARE_CLEAR)
-    longer = outlasted(played["jobs"], played["timeline"], played["held"], scripts)
+    scripts = sum((source.get("operation") or {}).get(name, 0.0) for name in BEFORE_WORK)
+    held = {key: [run and Held(*run) for run in runs] for key, runs in played["held"].items()}
+    longer = outlasted(played["jobs"], played["timeline"], held, scripts)
     made |= {"overhead": typical(longer), "outlasted": longer} if longer else {}
+    made |= {"cleared": {key: [run and round(run.cleared, 2) for run in held[key]] for key in longer}} if longer else {}
+    said = {
+        key: [run and run.said for run in held[key]] for key in longer if any(run and run.said for run in held[key])
+    }
+    made |= {"said_clear": said} if said else {}
     made["jobs"] = played["jobs"]
     made |= {"actions": [list(action) for action in played["actions"]]} if played["actions"] else {}
     made |= {"rejected": played["rejected"]} if played["rejected"] else {}
@@ -145,7 +152,7 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
 def outlasted(
     jobs: Sequence[Mapping[str, Any]],
     timeline: Mapping[str, Sequence[Any]],
-    held: Mapping[str, Sequence[float | None]],
+    held: Mapping[str, Sequence[Held | None]],
     scripts: float,
 ) -> dict[str, list[float | None]]:
     """By how many seconds runs outlasted their work: no two do by the same, and the next pass depends on it.
@@ -154,7 +161,7 @@ def outlasted(
         jobs: rows of the recording, with their work.
         timeline: (second, fields) by key.
         held: for how long each run held its nodes, by key; None where that says nothing.
-        scripts: seconds that scripts of the site took of it.
+        scripts: seconds that scripts of the site took before it worked.
 
     Returns:
         By key, for each of its runs; None for one that did not end by itself. Jobs of which no run did are left out,
@@ -166,7 +173,7 @@ def outlasted(
         work = works.get(key, works.get(key.rpartition("+" if "+" in key else "_")[0]))
         stood = any(fields.get("JobState") == "SUSPENDED" for _, fields in timeline.get(key, ()))
         if work is not None and not stood and any(run is not None for run in runs):
-            found[key] = [None if run is None else round(max(run - work - scripts, 0.0), 2) for run in runs]
+            found[key] = [run and round(max(run.ran - work - scripts, 0.0), 2) for run in runs]
     return found
 
 

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
-TRACED = "TraceJobs"
-"""What ``DebugFlags`` must have for the controller to log that the nodes of a run are clear."""
+TRACED = "TraceJobs,Route"
+"""What ``DebugFlags`` must have for the controller to log when the nodes of a run are clear, and who says so."""
 _TAKEN = "_slurm_rpc_submit_batch_job: "
 _BEGUN = ("sched: Allocate ", "_start_job: Started ")
 _DONE = "_job_complete: "
 _CLEAR = "job_epilog_complete: enter "
+_SAYS_SO = "ROUTE: _slurm_rpc_epilog_complete: "
+"""Comes before that where a node says so itself, and not when it is told to end the run: a pass follows at once."""
 _LINE = re.compile(
     r"\[(?P<at>[0-9T:.-]+)\] .*?(?P<what>"
     + "|".join((_TAKEN, *_BEGUN, _DONE, _CLEAR))
@@ -21,18 +24,31 @@ _LINE = re.compile(
 _BY_ITSELF = "WEXITSTATUS"
 
 
+class Held(NamedTuple):
+    """For how long a run that ended by itself held its nodes, in seconds.
+
+    Attributes:
+        ran: until it ended.
+        cleared: from then on until all nodes were clear.
+        said: whether the last of them said so itself.
+    """
+
+    ran: float
+    cleared: float
+    said: bool
+
+
 @dataclass
 class Told:
     """What one log tells.
 
     Attributes:
         taken: when submissions were taken, by job id, in seconds from the start of the recording.
-        runs: for how many seconds each run held its nodes, None for one that did not end by itself; by key of the
-            timeline.
+        runs: of each run how long it held its nodes, None for one that did not end by itself; by key of the timeline.
     """
 
     taken: dict[int, float] = field(default_factory=dict)
-    runs: dict[str, list[float | None]] = field(default_factory=dict)
+    runs: dict[str, list[Held | None]] = field(default_factory=dict)
 
 
 def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> Told:
@@ -43,8 +59,10 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
         names: of arrays and heterogeneous jobs, by their job ids.
         zero: when the recording started, in seconds since 1970.
     """
-    told, begun, done = Told(), dict[str, float](), set[str]()
-    for line in map(_LINE.match, log):
+    told, begun, ended, said = Told(), dict[str, float](), dict[str, float](), False
+    for text in log:
+        said = said or _SAYS_SO in text
+        line = _LINE.match(text)
         if line is None:
             continue
         at = datetime.fromisoformat(line["at"]).replace(tzinfo=UTC).timestamp() - zero
@@ -54,10 +72,12 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
             told.taken[number] = round(at, 2)
         elif what in _BEGUN:
             begun[key] = at
-            done.discard(key)
+            ended.pop(key, None)
             told.runs.setdefault(key, []).append(None)
         elif what == _DONE and _BY_ITSELF in line["rest"]:
-            done.add(key)
-        elif what == _CLEAR and key in done and key in begun:
-            told.runs[key][-1] = at - begun[key]
+            ended[key] = at
+        elif what == _CLEAR:
+            if key in ended and key in begun:
+                told.runs[key][-1] = Held(ended[key] - begun[key], at - ended[key], said)
+            said = False
     return told

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
+from typing import TypeVar
 
 from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
@@ -20,6 +21,8 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.scenario import Action, Rejection, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
+
+T = TypeVar("T")
 
 SIGNAL_TIME = 60
 """Seconds before the limit at which a signal is sent whose time is not said."""
@@ -118,11 +121,16 @@ def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
     for job in scenario.submissions:
         if not job.made:
             request = _request(job, known.work_of(scenario.name, job.name))
-            yield job.name, replace(request, outlasts=_outlasts(job, scenario.outlasted))
+            asked = {
+                key: tuple(not said for said in scenario.said_clear.get(key, [False] * len(runs)))
+                for key, runs in scenario.cleared.items()
+            }
+            outlasts, clears = _of_runs(job, scenario.outlasted), _of_runs(job, scenario.cleared)
+            yield job.name, replace(request, outlasts=outlasts, clears=clears, asked_clear=_of_runs(job, asked))
 
 
-def _outlasts(job: Submission, known: Mapping[str, tuple[float | None, ...]]) -> tuple[tuple[float | None, ...], ...]:
-    """By how much runs outlasted their work, of each task or component, or of the job itself."""
+def _of_runs(job: Submission, known: Mapping[str, tuple[T, ...]]) -> tuple[tuple[T, ...], ...]:
+    """What is known of the runs of each task or component, or of the job itself."""
     if job.options.array is not None:
         keys = [f"{job.name}_{index}" for index in job.options.array.indices]
     elif job.options.components:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 
+T = TypeVar("T")
 UNLIMITED = float("inf")
 
 
@@ -39,6 +41,8 @@ class JobRequest:
         epilogs: seconds from the end of each of its runs until its nodes are free; beyond these, what the cluster says.
         outlasts: of each of its tasks or components (or of itself), by how many seconds each run outlasts its work;
             None, and beyond these, what the cluster says.
+        clears: in the same way, seconds from the end of a run until its nodes are clear.
+        asked_clear: in the same way, whether they do not say so themselves, for which there is a pass at once.
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
@@ -62,6 +66,8 @@ class JobRequest:
     learnt: float | None = None
     epilogs: tuple[float, ...] = ()
     outlasts: tuple[tuple[float | None, ...], ...] = ()
+    clears: tuple[tuple[float | None, ...], ...] = ()
+    asked_clear: tuple[tuple[bool | None, ...], ...] = ()
     task_runs: tuple[float, ...] = ()
     task_exits: tuple[int, ...] = ()
     array: int | None = None
@@ -82,6 +88,19 @@ class JobRequest:
         """CPUs of each task."""
         return self.options.cpus_per_task or 1
 
+    def outlasts_by(self, run: int) -> float | None:
+        """By how many seconds one of its runs, counted from 0, outlasts its work; None if that is not known."""
+        return _of_run(self.outlasts, run)
+
+    def clears_in(self, run: int) -> float | None:
+        """Seconds from the end of one of its runs until its nodes are free; None if that is not known."""
+        own = self.epilogs[run : run + 1]
+        return own[0] if own else _of_run(self.clears, run)
+
+    def says_clear(self, run: int) -> bool:
+        """Whether nodes of one of its runs say themselves that they are clear, as they do after an epilog."""
+        return not _of_run(self.asked_clear, run)
+
     def named(self) -> JobRequest:
         """Itself, with its name among what it asks for."""
         return replace(self, options=replace(self.options, name=self.called), called="") if self.called else self
@@ -100,6 +119,8 @@ class JobRequest:
                 het_job_id=self.id,
                 het_job_offset=offset,
                 outlasts=self.outlasts[offset : offset + 1],
+                clears=self.clears[offset : offset + 1],
+                asked_clear=self.asked_clear[offset : offset + 1],
             )
             for offset, options in enumerate(parts)
         ]
@@ -127,6 +148,13 @@ class JobRequest:
                 array=self.id if self.array is None else self.array,
                 task=index,
                 outlasts=self.outlasts[position : position + 1],
+                clears=self.clears[position : position + 1],
+                asked_clear=self.asked_clear[position : position + 1],
             )
             for position, index in enumerate(array.indices)
         ]
+
+
+def _of_run(known: tuple[tuple[T | None, ...], ...], run: int) -> T | None:
+    own = known[0] if known else ()
+    return own[run] if run < len(own) else None

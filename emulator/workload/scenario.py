@@ -281,6 +281,8 @@ class Scenario:
         overhead: seconds by which runs outlasted their work on the machine, in the median; None where not known.
         outlasted: the same of each run of a job, a task (``NAME_INDEX``) or a component (``NAME+OFFSET``), by its key
             in the timeline; None for a run that did not end by itself.
+        cleared: seconds from the end of a run until its nodes were clear, in the same way.
+        said_clear: whether the last of them said so itself, in the same way.
         slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
         operation: how long scripts of the site take.
@@ -304,6 +306,8 @@ class Scenario:
     glances: tuple[float, float] | None
     overhead: float | None
     outlasted: Mapping[str, tuple[float | None, ...]]
+    cleared: Mapping[str, tuple[float | None, ...]]
+    said_clear: Mapping[str, tuple[bool | None, ...]]
     slurm_version: str
     recorded: Recorded
     operation: Operation

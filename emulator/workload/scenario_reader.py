@@ -74,6 +74,8 @@ def _scenario(tree: Tree) -> Scenario:
         "glances",
         "overhead",
         "outlasted",
+        "cleared",
+        "said_clear",
     )
     fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", Tree.text), fields.need("note", Tree.text)
@@ -98,6 +100,8 @@ def _scenario(tree: Tree) -> Scenario:
         glances=fields.get("glances", _rounds),
         overhead=fields.get("overhead", Tree.second),
         outlasted=fields.get("outlasted", _by_key(_each(_second_if_known))) or MappingProxyType({}),
+        cleared=fields.get("cleared", _by_key(_each(_second_if_known))) or MappingProxyType({}),
+        said_clear=fields.get("said_clear", _by_key(_each(_flag_if_known))) or MappingProxyType({}),
         slurm_version=fields.get("slurm_version", Tree.text) or version,
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
@@ -124,6 +128,10 @@ def _operation(tree: Tree) -> Operation:
 
 def _second_if_known(tree: Tree) -> float | None:
     return None if tree.is_null() else tree.second()
+
+
+def _flag_if_known(tree: Tree) -> bool | None:
+    return None if tree.is_null() else tree.flag()
 
 
 def _rounds(tree: Tree) -> tuple[float, float]:

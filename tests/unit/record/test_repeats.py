@@ -4,6 +4,7 @@ import pytest
 
 from emulator.record.record import dump, outlasted, typical
 from emulator.record.repeats import merge
+from emulator.record.told import Held
 from emulator.truth import Known, judge
 from emulator.truth.emulated import emulate
 from emulator.truth.inputs import inputs_of
@@ -54,11 +55,15 @@ def test_noise_of_a_recording_is_excused_and_all_else_compared(tmp_path):
 def test_by_how_much_each_run_outlasts_its_work_is_measured():
     jobs = [{"name": "A", "id": 1, "run": 10}, {"name": "R", "id": 2, "run": 5}, {"name": "B", "id": 4, "run": 7}]
     stood = {"4": [(0.0, {"JobState": "RUNNING"}), (3.0, {"JobState": "SUSPENDED"})]}
-    held = {"1": [None, 10.512], "R_0": [5.7], "R_1": [4.9], "4": [11.0], "R_2": [None]}
+    held = {"1": [None, Held(10.512, 0.2, False)], "R_0": [Held(5.7, 0.4, True)], "R_1": [Held(4.8, 0.1, False)]}
+    held |= {"4": [Held(11.0, 0.1, False)], "R_2": [None]}
     longer = outlasted(jobs, stood, held, 0.0)
     assert longer == {"1": [None, 0.51], "R_0": [0.7], "R_1": [0.0]}
     assert typical(longer) == 0.51
-    assert outlasted(jobs, {}, {"1": [10.5], "4": [7.5]}, 0.25) == {"1": [0.25], "4": [0.25]}
+    assert outlasted(jobs, {}, {"1": [Held(10.5, 0.25, False)], "4": [Held(7.5, 1, True)]}, 0.25) == {
+        "1": [0.25],
+        "4": [0.25],
+    }
 
 
 LENGTHS = """\
@@ -70,6 +75,7 @@ slurm_conf: |
 uptime: 30.0
 overhead: 0.5
 outlasted: {'1': [0.1], A_1: [2.0, null], A_3: [null]}
+cleared: {A_1: [0.5]}
 jobs:
 - {name: J, id: 1, submit: 0.0, run: 10}
 - {name: A, id: 2, submit: 0.0, run: 10, sbatch: ['--array=1,3']}
@@ -85,3 +91,5 @@ def test_runs_are_as_long_as_they_were_recorded(tmp_path):
     lengths = {one.job: round(one.runs[0].end - one.runs[0].start, 3) for one in emulated.ids.values()}
     # Where nothing is known of a run, it outlasts its work as most do.
     assert lengths == {"J": 10.1, "A_1": 12.0, "A_3": 10.5, "O": 10.5}
+    left = {one.job: round(one.runs[0].gone - one.runs[0].end, 3) for one in emulated.ids.values()}
+    assert left == {"J": 0.0, "A_1": 0.5, "A_3": 0.0, "O": 0.0}

@@ -11,6 +11,7 @@ LOG = """\
 [2026-11-28T09:01:11.800] _job_complete: JobId=3 WEXITSTATUS 0
 [2026-11-28T09:01:11.801] _job_complete: JobId=3 done
 [2026-11-28T09:01:12.000] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:12.099] ROUTE: _slurm_rpc_epilog_complete: node_name = c2, JobId=3
 [2026-11-28T09:01:12.100] TRACE_JOBS: job_epilog_complete: enter JobId=3
 [2026-11-28T09:01:13.000] _job_complete: JobId=4_7(5) SLUID=s00SM8GP5RGN00 WTERMSIG 15
 [2026-11-28T09:01:13.500] TRACE_JOBS: job_epilog_complete: enter JobId=4_7(5) SLUID=s00SM8GP5RGN00
@@ -25,6 +26,9 @@ LOG = """\
 def test_submissions_and_lengths_of_runs_are_told_to_the_millisecond() -> None:
     told = told_of_jobs(LOG.splitlines(), {4: "A", 8: "H"}, ZERO)
     assert told.taken == {3: 1.18, 4: 2.0}
-    lengths = {key: [None if one is None else round(one, 3) for one in runs] for key, runs in told.runs.items()}
-    # Nodes are clear when the last one says so; a run that is killed, or goes on, has no length of its own.
-    assert lengths == {"3": [10.6, None], "A_7": [None, 5.25], "H+1": [None]}
+    lengths = {
+        key: [run and (round(run.ran, 3), round(run.cleared, 3), run.said) for run in runs]
+        for key, runs in told.runs.items()
+    }
+    # Nodes are clear when the last one says so, or is asked; a run that is killed, or goes on, has no length.
+    assert lengths == {"3": [(10.3, 0.3, True), None], "A_7": [None, (5.0, 0.25, False)], "H+1": [None]}
