@@ -105,6 +105,8 @@ def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations, enters=True)
+    if job.reason in ("BeginTime", "Dependency") and all(partition_reason(job, each) for each in job.partitions):
+        return PARTITION_CONFIG  # Bounds of partitions are looked at whether or not it may be scheduled.
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
         return RESOURCES
     if job.reason != "None":
@@ -280,6 +282,20 @@ def of_record(job: Job, cluster: Cluster) -> list[Job]:
     if array is None or not job.waits_with_others:
         return [job]
     return [one for one in cluster.tasks[array] if one.waits_with_others and one.id in cluster.waiting]
+
+
+def first_of_record(job: Job, cluster: Cluster) -> Job:
+    """The job that starts where a task is found room for: of those that share a record the first.
+
+    Backfill may have planned that for later, as its nodes are being cleared, and then found others for the next one.
+    """
+    while job.waits_with_others:
+        tasks = cluster.tasks[job.request.array or 0]
+        place = tasks.index(job) - 1
+        if place < 0 or not tasks[place].waits_with_others or tasks[place].id not in cluster.waiting:
+            break
+        job = tasks[place]
+    return job
 
 
 def leave_record(job: Job, cluster: Cluster) -> None:

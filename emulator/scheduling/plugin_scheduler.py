@@ -12,7 +12,7 @@ from emulator.livelock import IdleWakes
 from emulator.scheduling.alike import entries_of, plan_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
-from emulator.scheduling.entries import still_waits
+from emulator.scheduling.entries import first_of_record, still_waits
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
@@ -549,8 +549,9 @@ class PluginScheduler:
         limit, ahead = where._limit, False
         if self._hook == "schedule":
             ahead = self.plan().overtakes(job, partition)
-        elif limit is None:
-            limit = job.granted
+        else:
+            limit = job.granted if limit is None else limit
+            job = first_of_record(job, self.cluster)
         self._controls.start(job, partition, where._allocation, limit, where._row, decision.reason, ahead)
         if job.request.het_job_id is not None:
             self._het_jobs.add(job.request.het_job_id)
