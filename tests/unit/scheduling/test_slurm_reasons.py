@@ -314,5 +314,5 @@ def test_an_array_waits_for_resources_as_soon_as_others_have_the_nodes_for_thems
 
 @pytest.mark.parametrize(("words", "later"), [("-dafterany:1", "Dependency"), ("--begin=now+100", "BeginTime")])
 def test_a_new_job_that_its_partition_does_not_take_shows_that_first(words: str, later: str) -> None:
-    told = [reasons(ALL, job(2, "-N4", words, at=2), until=until)[2] for until in (2.1, 5)]
+    told = [reasons(ALL, job(2, "-N4", words, at=2.3), until=until)[2] for until in (2.4, 5)]
     assert told == ["PartitionConfig", later]
