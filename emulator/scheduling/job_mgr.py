@@ -199,7 +199,7 @@ def _stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
     if not want.whole or not want.choices[-1].counts:
         return False
     mask, count = want.choices[-1].counts[0]
-    there = partition.nodes & mask
+    there = partition.nodes & mask & want.choices[-1].mask
     return int((there & (cluster.free.jobs == 0)).sum()) < count <= int(there.sum())
 
 
