@@ -24,6 +24,7 @@ from emulator.state.wants import (
     PARTITION_CONFIG,
     PARTITION_NODES,
     TOO_MUCH_MEMORY,
+    large_enough,
     want_of,
 )
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
@@ -199,7 +200,7 @@ def _stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
     if not want.whole or not want.choices[-1].counts:
         return False
     mask, count = want.choices[-1].counts[0]
-    there = partition.nodes & mask & want.choices[-1].mask
+    there = partition.nodes & mask & large_enough(job.options, cluster)
     return int((there & (cluster.free.jobs == 0)).sum()) < count <= int(there.sum())
 
 

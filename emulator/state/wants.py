@@ -469,7 +469,7 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
         raise RejectedError(str(error)) from error
     if options.prefer:
         found = _preferred(options.prefer, cluster) + found
-    allowed = _shaped(options, cluster)
+    allowed = large_enough(options, cluster)
     if options.exclude:
         allowed &= ~known_nodes(options.exclude, cluster)
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
@@ -510,7 +510,7 @@ def _tasks_known(asked: Asked) -> int:
     return 1 if tasks is not None and (tasks == 1 or tasks == options.min_nodes == options.max_nodes) else FAR
 
 
-def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
+def large_enough(options: BatchOptions, cluster: Cluster) -> Mask:
     """Nodes with as many CPUs, sockets, cores and threads as it asks for, and as much memory and temporary storage.
 
     Slurm compares with all that nodes have here, also what is kept for the system.
