@@ -134,7 +134,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
-    if not unchecked and not fits and not _stops_at_busy(job, partitions[-1], cluster):
+    if not unchecked and not fits and not stops_at_busy(job, partitions[-1], cluster):
         lack = _lack(job, partitions[-1], cluster)
         words = _words_for(job, partitions[-1], cluster)
         job.unfit = f"{lack}\n{words}" if lack else words
@@ -191,7 +191,7 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     return reason in REFUSALS
 
 
-def _stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
+def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
     """Whether the nodes for the first count of a feature are in use: for a job of whole nodes no other is tried then.
 
     So it waits, though there may not be enough nodes for the other counts (asked of 24.11).

@@ -26,6 +26,7 @@ from emulator.scheduling.job_mgr import (
     partition_reason,
     preferred_part,
     stay_alone,
+    stops_at_busy,
 )
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import FOR_MAINTENANCE, NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
@@ -530,7 +531,8 @@ class _Pass:
             if required is not None:
                 self._keep(required)
             return
-        unfit = job.unfit or not fits_empty(job.request_class, want, partition, cluster)
+        fits = fits_empty(job.request_class, want, partition, cluster) or stops_at_busy(job, partition, cluster)
+        unfit = job.unfit or not fits
         if unfit and self._are_named_available(want.required, job, partition):
             # It was taken in, as nothing asked for nodes then, or it or its partition is another now.
             self._hold(job)
