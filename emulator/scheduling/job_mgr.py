@@ -395,7 +395,7 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     if few and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
     limit = job.time_min if least and job.time_min is not None else job.limit
-    free = job.limit_of_operator or job.options.time_limit is None or "PARTITIONTIMELIMIT" in lifted
+    free = job.limit_of_operator or not job.has_limit or "PARTITIONTIMELIMIT" in lifted
     if limit > partition.max_time and not free:
         return PARTITION_TIME
     return None

@@ -229,8 +229,12 @@ class Job:
 
         One that states no limit has its partition's ``DefaultTime`` (recorded).
         """
-        has_limit = self.options.time_limit is not None or self.partitions[0].default_time is not None
-        return self.deadline - (self.time_min if self.time_min is not None else self.limit if has_limit else 60.0)
+        return self.deadline - (self.time_min if self.time_min is not None else self.limit if self.has_limit else 60.0)
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether it states a limit; the DefaultTime of its first partition counts as one (recorded)."""
+        return self.options.time_limit is not None or self.partitions[0].default_time is not None
 
     def cut_at_deadline(self, now: float) -> None:
         """It starts: one that states no limit, or a least one, gets the whole minutes up to its deadline (K2)."""

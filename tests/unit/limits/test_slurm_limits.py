@@ -314,3 +314,13 @@ def test_backfill_asks_for_a_minute_of_a_job_that_keeps_nothing(mode: str, start
     made = controller(requests, with_qos("Flags=NoReserve"), conf)
     assert (starts(made)[3] < 20) is starts_at_once
     assert made.cluster.jobs[3].runs[0].limit == 600
+
+
+def test_the_default_time_of_its_first_partition_is_a_limit_that_a_job_states():
+    """A real Slurm (22.05.8, 24.11.5) kept such a job from a partition whose MaxTime is less, though it had nodes."""
+    end = CONF.index("NodeName")
+    conf = CONF[:end] + "NodeName=n[1-2] CPUs=4\nPartitionName=long Nodes=n1 Default=YES MaxTime=60 DefaultTime=10\n"
+    conf += "PartitionName=short Nodes=n2 MaxTime=2\nPartitionName=open Nodes=n1 MaxTime=60\n"
+    requests = [job(1, 0, 40, "-n4 -t1"), job(2, 5, 10, "-n4 -plong,short"), job(3, 6, 10, "-n4 -popen,short")]
+    begun = starts(controller(requests, BOOKS, conf))
+    assert begun[2] > 39 and begun[3] < 20
