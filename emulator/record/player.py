@@ -23,7 +23,7 @@ from emulator.config.operation import SCRIPTS
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
+from emulator.record.rounds import CYCLE, PASS, in_turn, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
 from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
@@ -87,6 +87,7 @@ class Played:
         backfill: the same of backfill's thread.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None if its log does not say.
+        rounds_seen: when it went round and made a pass.
         glances: the same of backfill's thread, which may look each second whether anything is new.
         end: the last second that was looked at.
         jobs: rows of the submissions that were accepted, as in a scenario.
@@ -102,6 +103,7 @@ class Played:
     backfill: float
     second: float
     rounds: tuple[float, float] | None
+    rounds_seen: list[float]
     glances: tuple[float, float] | None
     end: float
     jobs: list[dict[str, Any]]
@@ -292,12 +294,16 @@ def play(task: Task) -> Played:
         log = root.outside(folder) / "log" / "slurmctld.log"
         with log.open(encoding="utf-8", errors="replace") as lines:
             told = told_of_jobs(lines, player.names, player.zero)
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            passes = told_in(lines, PASS, player.zero)
+        rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(
             version=version,
             uptime=round(player.zero - loop, 1),
             backfill=round(player.zero - thread, 1),
             second=round(player.zero % 1, 2),
-            rounds=_rounds(log, PASS, player.zero, 1 + LONGER * task.speed),
+            rounds=rounds,
+            rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],
             glances=_rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed),
             end=round(end, 1),
             jobs=[row | {"submit": told.taken.get(row["id"], row["submit"])} for row in player.jobs],

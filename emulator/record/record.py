@@ -132,6 +132,7 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {name: played[name] for name in ("uptime", "backfill", "second")}
     made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
+    made |= {"rounds_seen": played["rounds_seen"]} if played["rounds_seen"] else {}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
     scripts = sum((source.get("operation") or {}).get(name, 0.0) for name in BEFORE_WORK)
     held = {key: [run and Held(*run) for run in runs] for key, runs in played["held"].items()}

@@ -18,6 +18,8 @@ FEWEST = 4
 """Passes, or cycles, from which rounds are told."""
 STEP = 0.0001
 """Seconds between two periods that are tried."""
+NEAR = 0.2
+"""Seconds by which a round may lie beside those before it."""
 SURE = 0.6
 """How well passes must agree with rounds, of 1."""
 
@@ -48,3 +50,19 @@ def rounds_of(passes: Sequence[float], longest: float) -> tuple[float, float] | 
 def _mean(passes: Sequence[float], period: float) -> complex:
     """The mean of the passes on a circle that the loop goes once round."""
     return sum(cmath.rect(1, math.tau * at / period) for at in passes) / len(passes)
+
+
+def in_turn(passes: Sequence[float], period: float) -> list[float]:
+    """Those of the passes that rounds of the controller's loop made, as they were; others come at once.
+
+    Args:
+        passes: seconds at which there were passes, ascending; the first is one of them, for no job has run then.
+        period: seconds from one round to the next, on the whole.
+    """
+    found, last = [], passes[0]
+    for at in passes:
+        off = (at - last) % period
+        if min(off, period - off) < NEAR:
+            last = at
+            found.append(round(at, 2))
+    return found

@@ -91,7 +91,13 @@ def timing_of(inputs: Inputs) -> Timing:
     if clock.rounds is not None:
         first, period = clock.rounds
         timing = replace(
-            timing, submit_lag=0.0, end_lag=0.0, round=period, round_phase=first, ping=RECORDED_SLURMD_TIMEOUT // 3
+            timing,
+            submit_lag=0.0,
+            end_lag=0.0,
+            round=period,
+            round_phase=first,
+            rounds_seen=clock.rounds_seen,
+            ping=RECORDED_SLURMD_TIMEOUT // 3,
         )
     if clock.glances is not None:
         first, period = clock.glances

@@ -106,6 +106,7 @@ class Clock:
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
         overhead: seconds by which runs outlasted their work; None where that is not known.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
+        rounds_seen: when it went round and made a pass, ascending.
         glances: the same of backfill's thread, which may look each second whether anything is new.
         reason: what shows it in the recording.
     """
@@ -119,6 +120,7 @@ class Clock:
     overhead: float | None = None
     rounds: tuple[float, float] | None = None
     glances: tuple[float, float] | None = None
+    rounds_seen: tuple[float, ...] = ()
     sweep: float | None = None
 
 
@@ -173,13 +175,20 @@ class Known:
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
             backfill = scenario.uptime if scenario.backfill is None else scenario.backfill
             measured = {"backfill": backfill, "overhead": scenario.overhead}
-            second, rounds = scenario.second, scenario.rounds
+            second, rounds, seen = scenario.second, scenario.rounds, scenario.rounds_seen
             if scenario.configuration().rules.ROUNDS_ON_SECONDS:
                 # The log tells seconds better than the recorder, which sees the controller's clock from outside.
                 first = -second % 1 if rounds is None else rounds[0]
-                second, rounds = _of_rounds(first, scenario.second), (first, 1.0)
+                second, rounds, seen = _of_rounds(first, scenario.second), (first, 1.0), ()
             clock = Clock(
-                scenario.name, RECORDED, scenario.uptime, second, **measured, rounds=rounds, glances=scenario.glances
+                scenario.name,
+                RECORDED,
+                scenario.uptime,
+                second,
+                **measured,
+                rounds=rounds,
+                glances=scenario.glances,
+                rounds_seen=seen,
             )
             clocks = (*clocks, clock)
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)

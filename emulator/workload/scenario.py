@@ -277,6 +277,7 @@ class Scenario:
         backfill: the same of backfill's thread.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
+        rounds_seen: when it went round and made a pass, ascending.
         glances: the same of backfill's thread, which may look each second whether anything is new.
         overhead: seconds by which runs outlasted their work on the machine, in the median; None where not known.
         outlasted: the same of each run of a job, a task (``NAME_INDEX``) or a component (``NAME+OFFSET``), by its key
@@ -303,6 +304,7 @@ class Scenario:
     backfill: float | None
     second: float
     rounds: tuple[float, float] | None
+    rounds_seen: tuple[float, ...]
     glances: tuple[float, float] | None
     overhead: float | None
     outlasted: Mapping[str, tuple[float | None, ...]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -37,6 +38,7 @@ class Timing:
         round: from one round of the controller's loop, which makes the passes, to the next; 0 where rounds are not
             known, and lags are means.
         round_phase: when it goes round first.
+        rounds_seen: some rounds as they were, ascending: how long one takes differs with load, and no sum of them is.
         glance: seconds that pass while backfill's thread sleeps for one.
         glance_phase: when it wakes up first, modulo that; None where that is not known.
         ping: from one ping of the nodes to the next; 0: a third of ``SlurmdTimeout``.
@@ -55,6 +57,7 @@ class Timing:
     slice_phase: float = 1.0
     round: float = 0.0
     round_phase: float = 0.0
+    rounds_seen: tuple[float, ...] = ()
     glance: float = 1.0
     glance_phase: float | None = None
     ping: float = 0.0
@@ -64,7 +67,11 @@ class Timing:
         """The first round at a time or later, in seconds; that time itself where rounds are not known."""
         if not self.round:
             return at
-        return self.round_phase + math.ceil((at - self.round_phase) / self.round - AS_GOOD_AS_THERE) * self.round
+        behind = bisect_right(self.rounds_seen, at)
+        base = self.rounds_seen[behind - 1] if behind else self.round_phase
+        found = base + math.ceil((at - base) / self.round - AS_GOOD_AS_THERE) * self.round
+        coming = self.rounds_seen[behind] if behind < len(self.rounds_seen) else math.inf
+        return coming if found > coming - self.round / 2 else found
 
     def round_after(self, at: float, seconds: float) -> float:
         """The first round at which the clock shows so many whole seconds more than at another time."""

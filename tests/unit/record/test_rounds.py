@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
+from emulator.config.slurm.controller import Timing
+from emulator.record.rounds import CYCLE, PASS, in_turn, rounds_of, told_in
 
 LOG = """\
 [2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
@@ -40,3 +41,12 @@ def test_a_pass_beside_the_rounds_does_not_matter() -> None:
 def test_few_passes_or_passes_anywhere_tell_nothing() -> None:
     assert rounds_of([1.0, 2.0, 3.0], 1.018) is None
     assert rounds_of([at * at * 0.37 % 100 for at in range(200)], 1.001) is None
+
+
+def test_passes_that_come_at_once_are_no_rounds_and_the_others_drift():
+    assert in_turn([1.0, 4.05, 6.5, 7.2, 9.3], 1.015) == [1.0, 4.05, 7.2, 9.3]
+
+
+def test_rounds_go_on_from_those_that_were_seen():
+    timing = Timing(round=1.0, round_phase=0.25, rounds_seen=(3.5, 6.75))
+    assert [timing.round_at(at) for at in (0.5, 2.6, 3.5, 3.6, 6.4, 6.8)] == [1.25, 3.5, 3.5, 4.5, 6.75, 7.75]
