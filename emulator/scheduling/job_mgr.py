@@ -30,7 +30,7 @@ from emulator.state.wants import (
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.nodes import Mask, Want
+from slurm_sim_plugins.nodes import Choice, Mask, Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
@@ -201,7 +201,10 @@ def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
         return False
     mask, count = want.choices[-1].counts[0]
     there = partition.nodes & mask & large_enough(job.options, cluster)
-    return int((there & (cluster.free.jobs == 0)).sum()) < count <= int(there.sum())
+    if int((there & (cluster.free.jobs == 0)).sum()) >= count:
+        return False
+    first = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None, choices=(Choice(there),))
+    return fits_unplaced(first, partition.nodes, cluster)
 
 
 def _words_for(job: Job, partition: Partition, cluster: Cluster) -> str:

@@ -425,3 +425,12 @@ def test_memory_raises_no_cpus_of_a_job_that_is_beyond_the_time_of_its_partition
     assert refusal("-N2 --ntasks-per-node=1 -t10", partition=bounded).endswith(UNAVAILABLE)
     (job,) = jobs("-N2 --ntasks-per-node=1 -t40", partition=bounded)
     assert job.reason == "PartitionTimeLimit"
+
+
+@pytest.mark.parametrize(("cpus", "why"), [(8, ""), (9, UNAVAILABLE)])
+def test_counts_of_features_are_waited_for_only_by_jobs_that_fit_the_first(cpus: int, why: str) -> None:
+    """As asked of 24.11: whole nodes that are in use; without any in use both are refused."""
+    words = f"-N1 -n1 -c{cpus} --exclusive -t1 -C[x*1&x*1]"
+    assert refusal(words).endswith(UNAVAILABLE)
+    made = controller("-N2 --exclusive -t1", *["-n1 --hold"] * 4, words, until=10)
+    assert [said.splitlines()[-1] for _, said in made.rejected] == ([why] if why else [])
