@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
+
 from emulator.scheduling.alike import count_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
@@ -779,9 +781,22 @@ class Windows(WindowPlan):
             want = replace(want, unweighed=True, first_fit=False, largest_first=by_size)
         if time <= cluster.now:
             want = cluster.with_limits(want, job, partition)
-            return cluster.choose(want, cluster.beside_suspended(free, partition), usable)
+            return self._clear_first(want, cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)
         return found or self._shared_later(job, partition, usable, time, free)
+
+    def _clear_first(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
+        """Where a job fits now: from 24.11 on nodes that are being cleared go behind others of their weight."""
+        cluster = self._cluster
+        found = cluster.choose(want, free, usable)
+        if found is None or cluster.epilogs is None or not cluster.parameters.rules.CLEAR_NODES_GO_FIRST:
+            return found
+        if not cluster.epilogs[found.where].any():
+            return found
+        other, weight = cluster.choose(want, free, cluster.settled(usable)), cluster.machine.weight
+        if other is None or not np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where])):
+            return found
+        return other
 
     def _is_even(self) -> bool:
         """Whether all nodes are of one size and weight; it is asked once in a plan."""

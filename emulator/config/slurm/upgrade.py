@@ -465,6 +465,10 @@ def _segments(conf: SlurmConf) -> str:
     return "jobs with a --segment larger than a base block" if blocks else ""
 
 
+def _cleared(conf: SlurmConf) -> str:
+    return "" if _slots(conf) == "" else "jobs that a limit kept waiting, while nodes are cleared after others"
+
+
 def _full_arrays(conf: SlurmConf) -> str:
     off = conf.parameters.text("PreemptType").lower() in ("", "preempt/none")
     return "" if off else "arrays of which only so many tasks may run at once (%), where these are preempted"
@@ -545,6 +549,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
     "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
+    "CLEAR_NODES_GO_FIRST": _cleared,
     "FULL_ARRAYS_ARE_LEFT_OUT": _full_arrays,
     "PLANNED_NODES_ARE_KNOWN": _planned_nodes,
     "NO_SWITCH_IS_SAID": _no_switch,

@@ -448,6 +448,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of both have it",
         *("unlimited_minutes_22", "unlimited_minutes_24", "unlimited_minutes_26"),
     )
+    CLEAR_NODES_GO_FIRST: bool = _rule(
+        "24.11",
+        "backfill plans a job on nodes that are being cleared only where no others of their weight do, and starts it",
+        "it plans the job on the first nodes, and the job waits until these are clear",
+        "not named in the release notes",
+        *("record_first_22", "record_first_24"),
+    )
     FULL_ARRAYS_ARE_LEFT_OUT: bool = _rule(
         "26.05",
         "an array of which no more tasks may run at once is left out of a pass in which one of these is preempted",
