@@ -76,9 +76,8 @@ class Future:
         self._one_by_one = cluster.nodes_for.whole_nodes
         self._gone = gone = {job.id for job in preemptable}
         spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
-        clears = cluster.epilogs is not None
         # What runs that have ended had is free at once, although no job starts on their nodes before these are clear.
-        self.dead = [job for job in cluster.running.values() if job.is_cleared] if gone or clears else []
+        self.dead = [job for job in cluster.running.values() if job.is_cleared] if gone else []
         self._base = cluster.free_without(self.dead) if self.dead else cluster.free
         self._dead = {job.id for job in self.dead}
         ends = releases(cluster, {*gone, *self._dead})

@@ -726,7 +726,8 @@ class Windows(WindowPlan):
                 want = cluster.with_cores(want, job, begin, time)
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
-                return self._start(job, partition, found, begin, time, now=not index and time <= cluster.now), found
+                start = self._start(job, partition, found, begin, time, now=preempting and not index)
+                return (start, found) if index or preempting else self._or_cleared(job, partition, usable, start, found)
         return None
 
     def _start(
@@ -781,22 +782,31 @@ class Windows(WindowPlan):
             want = replace(want, unweighed=True, first_fit=False, largest_first=by_size)
         if time <= cluster.now:
             want = cluster.with_limits(want, job, partition)
-            return self._clear_first(want, cluster.beside_suspended(free, partition), usable)
+            return cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)
         return found or self._shared_later(job, partition, usable, time, free)
 
-    def _clear_first(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
-        """Where a job fits now: from 24.11 on nodes that are being cleared go behind others of their weight."""
-        cluster = self._cluster
-        found = cluster.choose(want, free, usable)
-        if found is None or cluster.epilogs is None or not cluster.parameters.rules.CLEAR_NODES_GO_FIRST:
-            return found
-        if not cluster.epilogs[found.where].any():
-            return found
-        other, weight = cluster.choose(want, free, cluster.settled(usable)), cluster.machine.weight
-        if other is None or not np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where])):
-            return found
-        return other
+    def _or_cleared(
+        self, job: Job, partition: Partition, usable: Mask, start: float, found: Allocation
+    ) -> tuple[float, Allocation]:
+        """When and where a job starts; one that could now is rather planned on nodes being cleared that go first.
+
+        Slurm's select plugin has the cores of a run back as it ends, and no job starts there before they are clear.
+        From 24.11 on such nodes go behind others of their weight (recorded).
+        """
+        cluster, weight = self._cluster, self._cluster.machine.weight
+        if cluster.epilogs is None or start > cluster.now:
+            return start, found
+        cleared, behind = usable & (cluster.epilogs > 0), cluster.parameters.rules.CLEAR_NODES_GO_FIRST
+        if not cleared.any() or (behind and weight[cleared].min() >= weight[found.where].max()):
+            return start, found
+        want = cluster.with_limits(planned_want(job, partition, cluster), job, partition)
+        free = cluster.free_without([other for other in cluster.running.values() if other.is_cleared])
+        other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
+        if other is None or not cleared[other.where].any():
+            return start, found
+        alike = behind and np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where]))
+        return (start, found) if alike else (start + 1, other)
 
     def _is_even(self) -> bool:
         """Whether all nodes are of one size and weight; it is asked once in a plan."""
