@@ -285,17 +285,21 @@ def of_record(job: Job, cluster: Cluster) -> list[Job]:
 
 
 def first_of_record(job: Job, cluster: Cluster) -> Job:
-    """The job that starts where a task is found room for: of those that share a record the first.
+    """The job that starts where a task is found room for: of those that share a record, and may start, the first.
 
     Backfill may have planned that for later, as its nodes are being cleared, and then found others for the next one.
     """
-    while job.waits_with_others:
-        tasks = cluster.tasks[job.request.array or 0]
-        place = tasks.index(job) - 1
-        if place < 0 or not tasks[place].waits_with_others or tasks[place].id not in cluster.waiting:
-            break
-        job = tasks[place]
-    return job
+    if not job.waits_with_others:
+        return job
+    tasks = cluster.tasks[job.request.array or 0]
+    place = tasks.index(job)
+    while place and _may_start_of_record(tasks[place - 1], cluster):
+        place -= 1
+    return tasks[place]
+
+
+def _may_start_of_record(job: Job, cluster: Cluster) -> bool:
+    return job.waits_with_others and job.eligible is not None and job.id in cluster.waiting
 
 
 def leave_record(job: Job, cluster: Cluster) -> None:
