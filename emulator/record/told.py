@@ -15,7 +15,7 @@ _BEGUN = ("sched: Allocate ", "_start_job: Started ")
 _DONE = "_job_complete: "
 _CLEAR = "job_epilog_complete: enter "
 _SAYS_SO = "ROUTE: _slurm_rpc_epilog_complete: "
-"""Comes before that where a node says so itself, and not when it is told to end the run: a pass follows at once."""
+"""Comes before that where a node says so itself, and not as it is ordered to end the run: a pass follows at once."""
 _LINE = re.compile(
     r"\[(?P<at>[0-9T:.-]+)\] .*?(?P<what>"
     + "|".join((_TAKEN, *_BEGUN, _DONE, _CLEAR))

@@ -21,4 +21,6 @@ cdef class Answered:
 cpdef answered(Job job)
 @cython.locals(job=Job, changed=bint)
 cpdef bint put(list jobs, answer) except -1
+@cython.locals(job=Job)
+cpdef share_cpus(list tasks, double cpus)
 cpdef lifted(Job job, number)

@@ -114,6 +114,13 @@ def put(jobs: list[Job], answer: Sequence[Any]) -> bool:
     return changed
 
 
+def share_cpus(tasks: list[Job], cpus: float) -> None:
+    """Those of some tasks that share a record count with so many CPUs from their next numbers on."""
+    for job in tasks:
+        if job.planned_cpus != cpus and job.waits_with_others:
+            job.planned_cpus = cpus
+
+
 def lifted(job: Job, number: float) -> float:
     """A number with what operators gave to the job, but not less than 1."""
     return max(1, number + job.lift) if job.lift else number

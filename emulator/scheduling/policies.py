@@ -17,7 +17,7 @@ import numpy as np
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
-from emulator.scheduling.numbers import Answered, counted_otherwise, put, renewable, seen_of
+from emulator.scheduling.numbers import Answered, counted_otherwise, put, renewable, seen_of, share_cpus
 from emulator.scheduling.requests import request_of, tres_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
     ClusterPreemptView,
@@ -184,10 +184,8 @@ class Policies:
 
     def shared(self, job: ControlledJob) -> None:
         """A task has started: what is left of its array counts with as many CPUs, as its record is a copy."""
-        array = job.request.array
-        for other in () if array is None else self._cluster.tasks[array]:
-            if other.waits_with_others:
-                other.planned_cpus = job.planned_cpus
+        if job.request.array is not None:
+            share_cpus(self._cluster.tasks[job.request.array], job.planned_cpus)
 
     def lost(self, job: ControlledJob, allocation: Allocation, partition: Partition) -> None:
         """A job has lost all of its nodes: until it starts again it counts with what it had there (recorded)."""

@@ -131,13 +131,7 @@ def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
 
 def _of_runs(job: Submission, known: Mapping[str, tuple[T, ...]]) -> tuple[tuple[T, ...], ...]:
     """What is known of the runs of each task or component, or of the job itself."""
-    if job.options.array is not None:
-        keys = [f"{job.name}_{index}" for index in job.options.array.indices]
-    elif job.options.components:
-        keys = [f"{job.name}+{offset}" for offset in range(1 + len(job.options.components))]
-    else:
-        keys = [str(job.id)]
-    return tuple(known.get(key, ()) for key in keys) if known else ()
+    return tuple(known.get(key, ()) for key in job.keys) if known else ()
 
 
 def _request(job: Submission, work: Work | None) -> JobRequest:

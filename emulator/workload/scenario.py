@@ -125,6 +125,15 @@ class Submission:
     priority_requested: int | None
     location: Location
 
+    @property
+    def keys(self) -> list[str]:
+        """Those of its tasks or components in the timeline, in their order, or its own."""
+        if self.options.array is not None:
+            return [f"{self.name}_{index}" for index in self.options.array.indices]
+        if self.options.components:
+            return [f"{self.name}+{offset}" for offset in range(1 + len(self.options.components))]
+        return [str(self.id)]
+
 
 @dataclass(frozen=True, slots=True)
 class Rejection:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -83,6 +83,9 @@ def _scenario(tree: Tree) -> Scenario:
     said = _SLURM.match(note)
     # Those that do not say it are older than the key.
     version = said[1] if said else OLDEST if any(name in fields for name in recorded) else NEWEST
+    submissions = _unlike(fields.need("jobs", _each(_submission)))
+    keys = {key for job in submissions for key in job.keys}
+    cleared = fields.get("cleared", _of_runs(keys, _second_if_known)) or MappingProxyType({})
     return Scenario(
         source=tree.location.file,
         name=name,
@@ -91,7 +94,7 @@ def _scenario(tree: Tree) -> Scenario:
         **{name: fields.get(name, Tree.text) for name in FILES_BESIDE},
         operation=fields.get("operation", _operation) or Operation(),
         accounting=fields.get("sacctmgr", _each(_command)),
-        submissions=_unlike(fields.need("jobs", _each(_submission))),
+        submissions=submissions,
         actions=fields.get("actions", _each(_action)),
         sweep_phase=fields.get("sweep_phase", Tree.second),
         uptime=fields.get("uptime", Tree.second),
@@ -101,9 +104,9 @@ def _scenario(tree: Tree) -> Scenario:
         rounds_seen=fields.get("rounds_seen", _each(Tree.second)) or (),
         glances=fields.get("glances", _rounds),
         overhead=fields.get("overhead", Tree.second),
-        outlasted=fields.get("outlasted", _by_key(_each(_second_if_known))) or MappingProxyType({}),
-        cleared=fields.get("cleared", _by_key(_each(_second_if_known))) or MappingProxyType({}),
-        said_clear=fields.get("said_clear", _by_key(_each(_flag_if_known))) or MappingProxyType({}),
+        outlasted=fields.get("outlasted", _of_runs(keys, _second_if_known)) or MappingProxyType({}),
+        cleared=cleared,
+        said_clear=fields.get("said_clear", _of_runs(cleared, _flag_if_known, "in cleared")) or MappingProxyType({}),
         slurm_version=fields.get("slurm_version", Tree.text) or version,
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
@@ -149,6 +152,20 @@ def _each(read: Callable[[Tree], T]) -> Callable[[Tree], tuple[T, ...]]:
 
 def _by_key(read: Callable[[Tree], T]) -> Callable[[Tree], Mapping[str, T]]:
     return lambda tree: MappingProxyType({name: read(value) for name, value in tree.mapping().items()})
+
+
+def _of_runs(
+    keys: Collection[str], read: Callable[[Tree], T], where: str = "a job, a task or a component"
+) -> Callable[[Tree], Mapping[str, tuple[T, ...]]]:
+    """What is known of the runs of each of some keys."""
+
+    def checked(tree: Tree) -> Mapping[str, tuple[T, ...]]:
+        for key, value in tree.mapping().items():
+            if key not in keys:
+                raise value.error(f"{key!r} is not {where}")
+        return _by_key(_each(read))(tree)
+
+    return checked
 
 
 def _priority(text: str) -> None:

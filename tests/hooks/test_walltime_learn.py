@@ -189,8 +189,17 @@ def test_last_model_has_a_killed_job_for_accurate_and_plans_a_second_at_least() 
         assert users(jobs, {}, kill_at_limit=kill_at_limit) == {1: 100, 2: 10, 3: 1, 4: 0.5}
 
 
-@pytest.mark.parametrize("out", [False, True])
-def test_last_model_plans_a_preempted_job_with_its_limit_at_once(out: bool, tmp_path: Path) -> None:
+NODES = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PreemptMode=REQUEUE
+NodeName=n[1-10] CPUs=1
+PartitionName=p Nodes=ALL Default=YES
+"""
+
+
+@pytest.mark.parametrize("on", ["columns", "processors", "nodes"])
+def test_last_model_plans_a_preempted_job_with_its_limit_at_once(on: str, tmp_path: Path) -> None:
     # 6 and 7 are preempted for 5 at 34, when 7 has outlived its prediction of 3: of what is idle then, 9 gets it.
     jobs: list[JobRow] = [
         *((1, 2, 2, 6, 60), (2, 2, 1, 1, 8), (3, 4, 3, 30, 30), (4, 4, 3, 4, 4), (5, 6, 8, 16, 16), (6, 8, 5, 30, 30)),
@@ -199,10 +208,16 @@ def test_last_model_plans_a_preempted_job_with_its_limit_at_once(out: bool, tmp_
     given = Workload.from_columns({**workload(jobs).columns(), "user": [1, 1, 0, 0, 0, 1, 1, 1, 1]})
     own = {"walltime/last_model": {"outlived": "limit"}}
     options: dict[str, Any] = {**VENTURE, "walltime": "walltime/last_model", "plugin_options": own}
-    # With an event log plugins are called; else compiled code knows them.
-    result = simulate(given, processors=10, catalogue=Catalogue(), out=tmp_path / "run" if out else None, **options)
+    (tmp_path / "slurm.conf").write_text(NODES, encoding="utf-8")
+    where: dict[str, Any] = {
+        "columns": {"processors": 10},
+        "processors": {"processors": 10, "out": tmp_path / "run"},  # With an event log plugins are called.
+        "nodes": {"machine": tmp_path / "slurm.conf", "clock": "ideal"},  # Limits are whole minutes there.
+    }
+    result = simulate(given, catalogue=Catalogue(), **where[on], **options)
     runs = zip(result.records.runs["job_id"].tolist(), result.records.runs["start"].tolist(), strict=True)
-    assert sorted((job, start) for job, start in runs if job in (7, 9)) == [(7, 8), (7, 50), (9, 34)]
+    late = [] if on == "nodes" else [(9, 34)]
+    assert sorted((job, start) for job, start in runs if job == 7 or (job, start) in late) == [(7, 8), (7, 50), *late]
 
 
 def test_last_model_cannot_refresh_what_it_is_told() -> None:

@@ -466,7 +466,7 @@ def _segments(conf: SlurmConf) -> str:
 
 
 def _cleared(conf: SlurmConf) -> str:
-    return "" if _slots(conf) == "" else "jobs that a limit kept waiting, while nodes are cleared after others"
+    return "jobs that a limit kept waiting, while nodes are cleared after others" if _slots(conf) else ""
 
 
 def _full_arrays(conf: SlurmConf) -> str:

@@ -155,6 +155,9 @@ def test_what_a_file_does_not_have_is_none(write):
     [
         ("note:", "not:", "2: a scenario has no key 'not' (did you mean 'note'?); known are scenario, note"),
         ("note: 'a note'\n", "", "1: a scenario needs 'note'"),
+        ("note:", "outlasted: {'1': [0.5], '7': [0.5]}\nnote:", "2: '7' is not a job, a task or a component"),
+        ("note:", "cleared: {A: [0.5]}\nnote:", "2: 'A' is not a job, a task or a component"),
+        ("note:", "cleared: {'1': [0.5]}\nsaid_clear: {'2': [true]}\nnote:", "3: '2' is not in cleared"),
         ("scenario: s", "scenario: [s]", "1: is seq, not text"),
         ("scenario: s", "scenario: 5", "1: '5' is int, not text: put it in quotes"),
         ("note:", "scenario: t\nnote:", "2: 'scenario' comes twice"),
