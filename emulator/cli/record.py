@@ -28,6 +28,7 @@ from emulator.cli import shared
     "--slurm-root", type=shared.PATH, metavar="DIR", help="The root of another system with a Slurm (a chroot)."
 )
 @click.option("--until", type=click.FloatRange(min=1), default=3600.0, show_default=True, help="The last second.")
+@click.option("--keep-log", is_flag=True, help="Keep the controller's log beside the recording, as RECORDING.log.")
 @click.option("--any-load", is_flag=True, help="Take a recording from a busy machine, too.")
 def record(
     scenarios: tuple[Path, ...],
@@ -36,6 +37,7 @@ def record(
     speed: float | None,
     slurm_root: Path | None,
     until: float,
+    keep_log: bool,
     any_load: bool,
 ) -> None:
     """Play scenarios on the Slurm that is installed here, and record what it does.
@@ -52,8 +54,9 @@ def record(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = Options(repeat, speed, slurm_root.resolve() if slurm_root is not None else None, until, any_load)
     for path in scenarios:
-        recording = play(path, options, lambda line: shared.echo(line, err=True))
         target = out / path.name if out is not None and out.is_dir() else out or path.with_suffix(".recorded.yaml")
+        log = target.with_suffix(".log") if keep_log else None
+        recording = play(path, options, lambda line: shared.echo(line, err=True), log)
         target.write_text(dump(recording), encoding="utf-8")
         noise = len(recording.get("noise", ()))
         shared.echo(f"{target}: {repeat} repeats, {noise} items of noise; slurm-sim truth {target} compares it")

@@ -68,6 +68,7 @@ class Task:
         root: of the system in which Slurm is installed; empty for this one.
         speed: how many seconds pass in one.
         until: seconds after which the recording ends.
+        log: where the controller's log is left; empty for nowhere.
     """
 
     scenario: str
@@ -75,6 +76,7 @@ class Task:
     root: str
     speed: float
     until: float
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -292,6 +294,8 @@ def play(task: Task) -> Played:
         player = Player(scenario, cluster)
         end = player.play(task.until)
         log = root.outside(folder) / "log" / "slurmctld.log"
+        if task.log:
+            shutil.copyfile(log, task.log)
         with log.open(encoding="utf-8", errors="replace") as lines:
             told = told_of_jobs(lines, player.names, player.zero)
         with log.open(encoding="utf-8", errors="replace") as lines:

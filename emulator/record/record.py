@@ -53,6 +53,7 @@ class Options:
         root: of another system (a chroot) in which Slurm is installed, or None for this one.
         until: seconds after which a recording ends at the latest.
         any_load: whether a recording from a busy machine is taken.
+        logs: a folder that gets the controller's log of each repeat, ``1.log`` of the first; None for no logs.
     """
 
     repeats: int = 3
@@ -60,15 +61,17 @@ class Options:
     root: Path | None = None
     until: float = 3600.0
     any_load: bool = False
+    logs: Path | None = None
 
 
-def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[str, Any]:
+def record(path: Path, options: Options, told: Callable[[str], None], log: Path | None = None) -> dict[str, Any]:
     """Play a scenario on an installed Slurm.
 
     Args:
         path: of the scenario.
         options: how it is recorded.
         told: is given a line about each repeat.
+        log: a file that gets the controller's log of the repeat that is kept; None for none.
 
     Returns:
         The recording, as it stands in a file.
@@ -77,7 +80,12 @@ def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[st
         ConfigurationError: Slurm is not installed, or cannot be run so.
         InputError: the scenario cannot be played, or the machine was busy.
     """
-    return merged(list(repeats(path, options, told)))
+    with tempfile.TemporaryDirectory() as private:
+        logs = Path(private)
+        best, recording = _best(list(repeats(path, replace(options, logs=logs if log else None), told)))
+        if log is not None:
+            shutil.copyfile(_log(logs, best + 1), log)
+        return recording
 
 
 def repeats(path: Path, options: Options, told: Callable[[str], None]) -> Iterator[dict[str, Any]]:
@@ -97,7 +105,8 @@ def repeats(path: Path, options: Options, told: Callable[[str], None]) -> Iterat
         if len(private) > LONGEST_FOLDER:
             raise ConfigurationError(f"{private} is too long for the daemons' sockets: set TMPDIR to a shorter one")
         for number in range(1, options.repeats + 1):
-            task = Task(str(path.resolve()), "", str(root.folder or ""), speed, min(options.until, LONGEST))
+            log = "" if options.logs is None else str(_log(options.logs.resolve(), number))
+            task = Task(str(path.resolve()), "", str(root.folder or ""), speed, min(options.until, LONGEST), log)
             played = _played(task, folder / f"repeat-{number}", root, accounts=_accounts(scenario))
             late = played["late"]
             told(f"{path}: repeat {number}: {played['end']:g} s, {late:.1%} of the looks more than {LATE:g} s late")
@@ -109,14 +118,24 @@ def repeats(path: Path, options: Options, told: Callable[[str], None]) -> Iterat
             yield document(source, played, speed)
 
 
+def _log(logs: Path, repeat: int) -> Path:
+    """Where the controller's log of a repeat is kept; they count from 1."""
+    return logs / f"{repeat}.log"
+
+
 def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The recording that is most like the others, with what differs in them as its noise."""
+    return _best(documents)[1]
+
+
+def _best(documents: Sequence[dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """Which recording is most like the others, and that one with what differs in them as its noise."""
     with tempfile.TemporaryDirectory() as private:
         paths = [Path(private) / f"{number}.yaml" for number in range(len(documents))]
         for path, each in zip(paths, documents, strict=True):
             path.write_text(dump(each), encoding="utf-8")
         best, noise = merge([read_scenario(path) for path in paths])
-    return documents[best] | {"repeats": len(documents)} | ({"noise": noise} if noise else {})
+    return best, documents[best] | {"repeats": len(documents)} | ({"noise": noise} if noise else {})
 
 
 def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float) -> dict[str, Any]:

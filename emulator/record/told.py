@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-TRACED = "TraceJobs,Route"
-"""What ``DebugFlags`` must have for the controller to log when the nodes of a run are clear, and who says so."""
+TRACED = "TraceJobs,Route,Backfill"
+"""What ``DebugFlags`` must have for the controller to log when the nodes of a run are clear, and who says so.
+
+Backfill's plans are there for those that keep the log."""
 _TAKEN = "_slurm_rpc_submit_batch_job: "
 _BEGUN = ("sched: Allocate ", "_start_job: Started ")
 _DONE = "_job_complete: "

@@ -52,7 +52,24 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         until: the last second.
         questions: (second, command) that ask for something without changing anything, by time.
     """
-    controller = Controller(
+    controller = controller_of(inputs)
+    observer = Observer(controller.cluster)
+    answers = []
+    for at, question in questions:
+        controller.run(at, observer)
+        answers.append(answer(question, controller))
+    controller.run(until, observer)
+    return _told(inputs, controller, observer, tuple(answers))
+
+
+def controller_of(inputs: Inputs, *, compiled: bool | None = None) -> Controller:
+    """The emulated controller, at its start.
+
+    Args:
+        inputs: what was done.
+        compiled: whether compiled code chooses nodes and plans; by default if kernels are compiled.
+    """
+    return Controller(
         inputs.conf,
         inputs.requests,
         [
@@ -62,14 +79,8 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         timing_of(inputs),
         accounts=inputs.accounts(),
         operation=inputs.operation,
+        compiled=compiled,
     )
-    observer = Observer(controller.cluster)
-    answers = []
-    for at, question in questions:
-        controller.run(at, observer)
-        answers.append(answer(question, controller))
-    controller.run(until, observer)
-    return _told(inputs, controller, observer, tuple(answers))
 
 
 def _commanded(command: str, controller: Controller) -> None:

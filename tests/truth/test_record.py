@@ -74,11 +74,12 @@ def test_a_scenario_is_recorded_and_compared(tmp_path, monkeypatch):
     path.write_text(SCENARIO)
     short = tempfile.mkdtemp(prefix="t", dir="/tmp")  # Sockets have short paths.
     monkeypatch.setattr(tempfile, "tempdir", short)
-    words = ["record", str(path), "-o", str(out), "--repeat", "1", "--speed", "10", "--any-load"]
+    words = ["record", str(path), "-o", str(out), "--repeat", "1", "--speed", "10", "--any-load", "--keep-log"]
     done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     Path(short).rmdir()  # Nothing is left in it.
     assert not left_over(short)
+    assert "sched/backfill: _attempt_backfill: beginning" in out.with_suffix(".log").read_text()
     scenario = read_scenario(out)
     assert scenario.slurm_version
     seen = scenario.recorded.timeline["2"]

@@ -1,7 +1,10 @@
 """Repeats of a recording become one, and what differs is noise."""
 
+import sys
+
 import pytest
 
+from emulator.record import Options, record
 from emulator.record.record import dump, outlasted, typical
 from emulator.record.repeats import merge
 from emulator.record.told import Held
@@ -10,7 +13,7 @@ from emulator.truth.emulated import emulate
 from emulator.truth.inputs import inputs_of
 from emulator.workload.scenario_reader import read_scenario
 
-pytest.importorskip("yaml")
+yaml = pytest.importorskip("yaml")
 
 
 def recorded(tmp_path, start, number, key="1"):
@@ -50,6 +53,19 @@ def test_noise_of_a_recording_is_excused_and_all_else_compared(tmp_path):
     verdict = judge(read_scenario(path))
     assert {one.what for one in verdict.differences} == {"end"}
     assert {one.what for one, _ in verdict.excused} >= {"start", "gone"}
+
+
+def test_the_log_that_is_kept_is_that_of_the_repeat_that_is_kept(tmp_path, monkeypatch):
+    def repeats(path, options, told):
+        for number, start in enumerate((30.0, 1.0, 1.4), 1):
+            (options.logs / f"{number}.log").write_text(f"log {start}")
+            yield yaml.safe_load(recorded(tmp_path, start, number)[1].read_text())
+
+    monkeypatch.setattr(sys.modules["emulator.record.record"], "repeats", repeats)
+    kept = record(tmp_path / "s.yaml", Options(), print, tmp_path / "kept.log")
+    start = kept["timeline"][str(kept["jobs"][0]["id"])][1][0]
+    assert (tmp_path / "kept.log").read_text() == f"log {start}"
+    assert start < 30
 
 
 def test_by_how_much_each_run_outlasts_its_work_is_measured():
