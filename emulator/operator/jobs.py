@@ -40,6 +40,23 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
         job.priority, job.priorities, job.fixed_priority = like.priority, like.priorities, like.fixed_priority
 
 
+def renice(job: Job, nice: int, controller: Controller) -> None:
+    """Change the nice value of a job, unless it was given its priority.
+
+    ``priority/basic`` takes it off at once, and leaves 2 at least: a job on hold is so no longer. (Slurm's sources;
+    recorded on 26.05.)
+    """
+    if job.fixed_priority and not job.on_hold:
+        return
+    lift(job, -job.lift)
+    if not job.on_hold:
+        job.shift(job.nice - nice)
+    elif controller.policies.priority.name == "priority/basic":
+        release(job, controller)
+        job.priority, job.priorities = max(job.nice - nice, 2), EMPTY
+    job.nice = nice
+
+
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:
     """Requeue a job that runs or is over, also one that was cancelled while it waited; ``held``: and put it on hold.
 

@@ -281,9 +281,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
             job.priority, job.priorities, job.held_by, job.fixed_priority = int(value), EMPTY, "", True
             job.nice = 0
     elif key == "nice":
-        jobs.lift(job, -job.lift)
-        job.shift(job.nice - int(value))
-        job.nice = int(value)
+        jobs.renice(job, int(value), controller)
     elif key == "sitefactor":
         job.shift(int(value) - job.site)
         job.site = int(value)

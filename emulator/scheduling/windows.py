@@ -203,7 +203,7 @@ class Windows(WindowPlan):
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         usable = usable & ~self._kept(cluster.now, limit)
         shared = self._controls.rows.select(job, partition, usable)
-        if shared is None or self._over_limit(job, partition, shared[1]):
+        if shared is None or self._at_limit(job, partition) or self._over_limit(job, partition, shared[1]):
             return None
         self.last_place = place = self._place_of(entry, shared[1], row=shared[0])
         return place

@@ -232,6 +232,16 @@ def test_what_a_job_shares_with_others_counts_against_limits_by_whole_cores():
     assert starts(controller(requests, BOOKS + "modify account a set GrpTRES=cpu=3\n", conf))[2] >= 60
 
 
+@pytest.mark.parametrize("stops", ["", ",assoc_limit_stop"])
+def test_backfill_starts_no_job_at_a_limit_on_what_it_would_share(stops: str):
+    """A real Slurm 24.11.5 kept a job waiting that was longer than the MaxWall of its account."""
+    conf = CONF.replace("Default=YES", "Default=YES OverSubscribe=FORCE:2")
+    conf = conf.replace("batch_sched_delay=0", f"batch_sched_delay=0{stops}")
+    requests = [job(1, 0, 60, "-n1 -t2"), job(2, 5, 60, "-n1 -t3")]
+    made = controller(requests, BOOKS + "modify account a set MaxWall=2\n", conf)
+    assert (list(starts(made)), reason_of(made, 2)) == ([1], "AssocMaxWallDurationPerJobLimit")
+
+
 def test_waiting_jobs_count_for_the_new_qos_of_their_partition_as_they_did_before():
     """They age on, and keep a quality of service that they could not have any more."""
     books = with_qos("GrpJobsAccrue=2") + "add qos part\n"

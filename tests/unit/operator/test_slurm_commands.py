@@ -308,6 +308,21 @@ def test_a_site_factor_is_added_to_the_priority_and_stays() -> None:
     assert second.priority == before
 
 
+@pytest.mark.parametrize(("plugin", "ends"), [("basic", True), ("multifactor", False)])
+def test_a_nice_value_ends_a_hold_with_basic_and_leaves_given_priorities(plugin: str, ends: bool) -> None:
+    """Slurm's sources; the end of a hold was recorded on 26.05."""
+    words = ["-N4 -t2", "-n1 -t2 --hold", "-n1 -t2 --priority=50"]
+    texts = [(10.0, f"scontrol update JobId={number} Nice=7") for number in (2, 3)]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    requests = [JobRequest(number, number, 100.0, parse_sbatch(line.split())) for number, line in enumerate(words, 1)]
+    controller = Controller(parse_slurm_conf(f"{CONF}PriorityType=priority/{plugin}\n"), requests, actions)
+    controller.run(11.0)
+    held, given = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    assert (held.priority, held.on_hold, given.priority) == (2 * ends, not ends, 50)
+    controller.run(500.0)
+    assert bool(held.runs) == ends
+
+
 def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
     jobs = ["-t 5 -J a", "-t 5 -J b", "-t 5 -J b -p hi", "-t 5 -p hi"]
 
