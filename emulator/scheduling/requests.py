@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from emulator.scheduling.job_mgr import least_nodes
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.cluster import Request
-from slurm_sim_plugins.nodes import Allocation, Machine, Want
+from slurm_sim_plugins.nodes import Allocation, Machine
 
 if TYPE_CHECKING:
     from emulator.state.cluster import Cluster
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def request_of(job: Job, partition: Partition) -> Request:
     """What a job asks for in a partition; the same for all that ask for the same."""
     tres = tres_amounts(job, partition)
-    return Request(partition.seen, job.wants[partition.name].min_nodes, tres["CPU"], tres)
+    return Request(partition.seen, _nodes(job, partition), tres["CPU"], tres)
 
 
 def unasked_memory(partition: Partition, cluster: Cluster) -> float:
@@ -44,14 +45,14 @@ def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:
 
 def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
     """What a job wants of each resource, by upper-case name; memory in mebibytes."""
-    want = job.wants[partition.name]
+    want, nodes = job.wants[partition.name], _nodes(job, partition)
     wanted = {
         "CPU": _cpus(job, partition),
         "MEM": _memory(job, partition),
-        "NODE": float(want.min_nodes),
+        "NODE": float(nodes),
     }
     tasks = -(-want.cpus // want.cpus_per_task)
-    for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1), (want.gres_per_task, tasks)):
+    for gres, per in ((want.gres, nodes), (want.gres_total, 1), (want.gres_per_task, tasks)):
         for name, kind, count in gres:
             for called in _called((name, kind)):
                 wanted[called] = wanted.get(called, 0.0) + count * per
@@ -89,17 +90,16 @@ def _called(kind: tuple[str, str]) -> list[str]:
 
 def _memory(job: Job, partition: Partition) -> float:
     """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
-    request, want = job.request, job.wants[partition.name]
-    options = request.options
+    request, options, nodes = job.request, job.options, _nodes(job, partition)
     if options.memory_per_node is not None:
-        return float(options.memory_per_node * want.min_nodes)
+        return float(options.memory_per_node * nodes)
     if options.memory_per_gpu and not options.memory_per_cpu:
-        return float(options.memory_per_gpu * options.gpus_on(want.min_nodes))
+        return float(options.memory_per_gpu * options.gpus_on(nodes))
     first = _first_named(job, partition)
     per_cpu = options.memory_per_cpu or first.default_memory_per_cpu
     if per_cpu:
-        return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
-    return float(first.default_memory_per_node or partition.unasked_memory) * want.min_nodes
+        return float(per_cpu) * _tasks(job, partition) * request.cpus_per_task
+    return float(first.default_memory_per_node or partition.unasked_memory) * nodes
 
 
 def _first_named(job: Job, other: Partition) -> Partition:
@@ -112,13 +112,31 @@ def _cpus(job: Job, partition: Partition) -> float:
     want = job.wants[partition.name]
     # CPUs that come along with the GPUs of its tasks do not count before it has them (recorded).
     of_task = job.request.cpus_per_task if job.options.gpus_per_task else want.cpus_per_task
-    return float(_tasks(job, want) * of_task)
+    return float(_tasks(job, partition) * of_task)
 
 
-def _tasks(job: Job, want: Want) -> int:
+def _tasks(job: Job, partition: Partition) -> int:
     """Tasks in all; of a job that states none nor how many a node has, but a range of nodes, it is one (recorded)."""
     options = job.options
     ranged = options.max_nodes is not None and options.max_nodes != options.min_nodes
     if ranged and options.tasks is None and options.tasks_per_node is None:
         return options.tasks_on(1)
-    return options.tasks_on(want.min_nodes)
+    return options.tasks_on(_stated_nodes(job) if _has_fewest(job) else job.wants[partition.name].min_nodes)
+
+
+def _nodes(job: Job, partition: Partition) -> int:
+    """Nodes of a job: MinNodes raises their number if it may have so many, but not that of its tasks (recorded)."""
+    return max(least_nodes(job), _named(job)) if _has_fewest(job) else job.wants[partition.name].min_nodes
+
+
+def _has_fewest(job: Job) -> bool:
+    return any(partition.min_nodes > 1 for partition in job.partitions)
+
+
+def _stated_nodes(job: Job) -> int:
+    return max(job.options.min_nodes or 1, _named(job))
+
+
+def _named(job: Job) -> int:
+    """Nodes of a list, which counts where no tasks are stated."""
+    return len(job.options.node_list) if job.options.tasks is None else 1

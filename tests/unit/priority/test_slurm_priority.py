@@ -94,6 +94,41 @@ def test_a_range_of_nodes_counts_with_one_task(words: str, priority: int) -> Non
     assert controller.cluster.jobs[1].priority == priority
 
 
+@pytest.mark.parametrize(
+    ("words", "priority"),
+    [
+        ("-N1", 306250),
+        ("-n1", 607250),
+        ("", 607250),
+        ("-n3", 617750),
+        ("-N1-3", 607250),
+        ("-c2", 612500),
+        ("-wa1", 607250),
+        ("--mem-per-cpu=400", 507250),
+        ("-N1 --ntasks-per-node=3 --mem-per-cpu=400", 516750),
+        ("--ntasks-per-node=3 --mem-per-cpu=400", 717750),
+        ("-wa1,a2,a3 --mem-per-cpu=400", 918750),
+        ("-N1-3 --ntasks-per-node=2 --mem-per-cpu=400", 612500),
+        ("-N2 --mem-per-cpu=400", 612500),
+    ],
+)
+def test_least_nodes_of_a_partition_raise_nodes_but_not_tasks(words: str, priority: int) -> None:
+    """Recorded on 22.05, 24.11 and 26.05: a job that may not have so many nodes counts with those that it states."""
+    conf = """SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+PriorityType=priority/multifactor
+PriorityWeightJobSize=10000
+PriorityWeightTRES=CPU=100000,Node=1000000,Mem=10000000
+NodeName=a[1-5] CPUs=4 RealMemory=8000
+PartitionName=p Nodes=ALL Default=YES MinNodes=2 State=DOWN
+"""
+    options = words.split() if "mem" in words else [*words.split(), "--mem=400"]
+    request = JobRequest(1, 0, 9, parse_sbatch(options))
+    controller = Controller(parse_slurm_conf(conf), [request], slurm_version="24.11.5")
+    controller.run(0)
+    assert controller.cluster.jobs[1].priority == priority
+
+
 def test_what_is_left_of_an_array_counts_with_the_cpus_of_the_task_that_started() -> None:
     """As recorded on 26.05: its record is a copy of that one, and counts so at the end of the period."""
     conf = """\
