@@ -38,6 +38,7 @@ from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.het_jobs import together
 from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.select.cons_tres import counts_with_too_much
 
 OF_LIMITS = ("Assoc", "QOS")
 """How reasons begin that are limits."""
@@ -297,7 +298,11 @@ class _Pass:
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
             return
         stay_alone(job, [partition], cluster)
-        if not self._gets_nodes(job, partition, allowed):
+        if self._gets_nodes(job, partition, allowed):
+            return
+        if counts_with_too_much(cluster.want(job, partition), cluster.machine, cluster.free, allowed):
+            self._hold(job, "JobHeldAdmin")  # Slurm has chosen its nodes, and fails as it starts.
+        else:
             self._fail(job, partition)
 
     def _gets_nodes(self, job: Job, partition: Partition, allowed: Mask) -> bool:
@@ -562,10 +567,10 @@ class _Pass:
             return None  # Others have all of them, for maintenance.
         return None if fits_alone(job, partition, self._cluster, nodes) else nodes
 
-    def _hold(self, job: Job) -> None:
+    def _hold(self, job: Job, why: str = BAD_CONSTRAINTS) -> None:
         """Put a job on hold that has not the nodes that it asks for; it is in the queue no more."""
         for one in of_record(job, self._cluster):
-            one.hold(BAD_CONSTRAINTS)
+            one.hold(why)
             one.reason = one.held_by
             self._cluster.unsettled[one.id] = one
 

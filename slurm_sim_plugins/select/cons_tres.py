@@ -220,6 +220,17 @@ def _given(
     return allocate(want, machine, free, nodes, cpus, of_gpus, near)
 
 
+def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
+    """Whether a node that counts with the CPUs of another one (``by_looks``) would give more than it has."""
+    if not want.by_looks:
+        return False
+    capacity = capacity_of(want, machine, free, usable & want.choices[0].mask)
+    picked = _pick(want, machine, free, capacity)
+    if picked is None or sum(picked.values()) < want.cpus:
+        return False
+    return any(count > capacity[node] for node, count in picked.items())
+
+
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
     """Whether nodes are on more leaf switches than the job wants them to be; only where switches count at all."""
     return _goes_by_switches(want) and want.tree is not None and len(want.tree.leaves_of(nodes)) > want.switches

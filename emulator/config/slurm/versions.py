@@ -503,7 +503,8 @@ class Rules:
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "
-        "that was looked at last; so jobs of several tasks get other shares, and on unequal nodes some wait for ever",
+        "that was looked at last; so jobs of several tasks get other shares, and on unequal nodes some wait for "
+        "ever, or are put on hold",
         "each node counts with its own CPUs",
         "not named in the release notes; both recordings and 81 questions show it, recordings of 24.11 do not",
         *("26.05/g_a1_pack_lln", "26.05/first/g_a1_pack_lln"),
