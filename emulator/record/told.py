@@ -13,14 +13,18 @@ TRACED = "TraceJobs,Route,Backfill"
 
 Backfill's plans are there for those that keep the log."""
 _TAKEN = "_slurm_rpc_submit_batch_job: "
-_BEGUN = ("sched: Allocate ", "_start_job: Started ")
+_BEGUN = ("sched: Allocate ", "_start_job: Started ", "select_nodes: [")
+"""The main loop's line, backfill's of 22.05 and 24.11, and what 26.05 says of a job that leaves ``PENDING``, twice; it
+has no line of backfill."""
+_ONCE = 0.5
+"""Seconds within which lines tell of the same start."""
 _DONE = "_job_complete: "
 _CLEAR = "job_epilog_complete: enter "
 _SAYS_SO = "ROUTE: _slurm_rpc_epilog_complete: "
 """Comes before that where a node says so itself, and not as it is ordered to end the run: a pass follows at once."""
 _LINE = re.compile(
     r"\[(?P<at>[0-9T:.-]+)\] .*?(?P<what>"
-    + "|".join((_TAKEN, *_BEGUN, _DONE, _CLEAR))
+    + "|".join(map(re.escape, (_TAKEN, *_BEGUN, _DONE, _CLEAR)))
     + r")JobId=(?P<job>[0-9]+)(?P<part>[_+][0-9]+)?(?P<rest>.*)"
 )
 _BY_ITSELF = "WEXITSTATUS"
@@ -73,6 +77,8 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
         if what == _TAKEN:
             told.taken[number] = round(at, 2)
         elif what in _BEGUN:
+            if at - begun.get(key, -_ONCE) < _ONCE and key not in ended:
+                continue
             begun[key] = at
             ended.pop(key, None)
             told.runs.setdefault(key, []).append(None)

@@ -32,3 +32,22 @@ def test_submissions_and_lengths_of_runs_are_told_to_the_millisecond() -> None:
     }
     # Nodes are clear when the last one says so, or is asked; a run that is killed, or goes on, has no length.
     assert lengths == {"3": [(10.3, 0.3, True), None], "A_7": [None, (5.0, 0.25, False)], "H+1": [None]}
+
+
+LOG_26_05 = """\
+[2026-11-28T09:01:01.002] TRACE_JOBS: select_nodes: [JobId=3] change state: PENDING -> RUNNING
+[2026-11-28T09:01:01.002] TRACE_JOBS: select_nodes: [JobId=3] change state: PENDING -> RUNNING
+[2026-11-28T09:01:01.003] sched: Allocate JobId=3 NodeList=c1 #CPUs=1 Partition=p
+[2026-11-28T09:01:02.481] TRACE_JOBS: select_nodes: [JobId=4_7(5)] change state: PENDING -> RUNNING
+[2026-11-28T09:01:02.482] TRACE_JOBS: select_nodes: [JobId=4_7(5)] change state: PENDING -> RUNNING
+[2026-11-28T09:01:11.002] _job_complete: JobId=3 WEXITSTATUS 0
+[2026-11-28T09:01:11.102] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:12.481] _job_complete: JobId=4_7(5) WEXITSTATUS 0
+[2026-11-28T09:01:12.581] TRACE_JOBS: job_epilog_complete: enter JobId=4_7(5)
+"""
+
+
+def test_jobs_that_backfill_starts_are_told_of_in_26_05_as_they_leave_pending() -> None:
+    told = told_of_jobs(LOG_26_05.splitlines(), {4: "A"}, ZERO)
+    lengths = {key: [run and round(run.ran, 3) for run in runs] for key, runs in told.runs.items()}
+    assert lengths == {"3": [10.0], "A_7": [10.0]}
