@@ -152,8 +152,12 @@ class Ticks(Part):
         if at < quiet < math.inf:
             # The last end of a period before anything happens is none that is left out: it sets priorities.
             at += (math.ceil((quiet - at) / stride) - calculates) * stride
+            if backfills and (held_up := self.timing.glance_at(at - stride)) >= quiet:
+                at = held_up
         if calculates:
             self._period_due = at
+        if backfills and not passes.scheduler.pause:
+            at = self.timing.glance_at(at)
         heappush(self._ticks, tick.due(at, number))
 
     def _quiet_until(self, calculates: bool, until: float) -> float:

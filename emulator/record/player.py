@@ -23,7 +23,7 @@ from emulator.config.operation import SCRIPTS
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import CYCLE, PASS, in_turn, rounds_of, told_in
+from emulator.record.rounds import BEGUN, CYCLE, PASS, in_turn, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
 from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
@@ -91,6 +91,7 @@ class Played:
         rounds: when the controller's loop went round first, and every how many seconds; None if its log does not say.
         rounds_seen: when it went round and made a pass.
         glances: the same of backfill's thread, which may look each second whether anything is new.
+        glances_seen: when it went round.
         end: the last second that was looked at.
         jobs: rows of the submissions that were accepted, as in a scenario.
         rejected: rows of those that were refused.
@@ -107,6 +108,7 @@ class Played:
     rounds: tuple[float, float] | None
     rounds_seen: list[float]
     glances: tuple[float, float] | None
+    glances_seen: list[float]
     end: float
     jobs: list[dict[str, Any]]
     rejected: list[dict[str, Any]]
@@ -300,6 +302,8 @@ def play(task: Task) -> Played:
             told = told_of_jobs(lines, player.names, player.zero)
         with log.open(encoding="utf-8", errors="replace") as lines:
             passes = told_in(lines, PASS, player.zero)
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            cycles = [round(at, 3) for at in told_in(lines, BEGUN, player.zero) if at > 0]
         rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(
             version=version,
@@ -309,6 +313,7 @@ def play(task: Task) -> Played:
             rounds=rounds,
             rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],
             glances=_rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed),
+            glances_seen=cycles,
             end=round(end, 1),
             jobs=[row | {"submit": told.taken.get(row["id"], row["submit"])} for row in player.jobs],
             rejected=player.rejected,

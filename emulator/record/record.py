@@ -151,13 +151,13 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {name: played[name] for name in ("uptime", "backfill", "second")}
     made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
-    made |= {"rounds_seen": played["rounds_seen"]} if played["rounds_seen"] else {}
+    made |= {name: played[name] for name in ("rounds_seen", "glances_seen") if played[name]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
     scripts = sum((source.get("operation") or {}).get(name, 0.0) for name in BEFORE_WORK)
     held = {key: [run and Held(*run) for run in runs] for key, runs in played["held"].items()}
     longer = outlasted(played["jobs"], played["timeline"], held, scripts)
     made |= {"overhead": typical(longer), "outlasted": longer} if longer else {}
-    made |= {"cleared": {key: [run and round(run.cleared, 2) for run in held[key]] for key in longer}} if longer else {}
+    made |= {"cleared": {key: [run and round(run.cleared, 3) for run in held[key]] for key in longer}} if longer else {}
     said = {
         key: [run and run.said for run in held[key]] for key in longer if any(run and run.said for run in held[key])
     }
@@ -193,7 +193,7 @@ def outlasted(
         work = works.get(key, works.get(key.rpartition("+" if "+" in key else "_")[0]))
         stood = any(fields.get("JobState") == "SUSPENDED" for _, fields in timeline.get(key, ()))
         if work is not None and not stood and any(run is not None for run in runs):
-            found[key] = [run and round(max(run.ran - work - scripts, 0.0), 2) for run in runs]
+            found[key] = [run and round(max(run.ran - work - scripts, 0.0), 3) for run in runs]
     return found
 
 

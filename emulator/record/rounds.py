@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
 CYCLE = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: [0-9]+ jobs to backfill")
+BEGUN = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: beginning")
 FEWEST = 4
 """Passes, or cycles, from which rounds are told."""
 STEP = 0.0001
@@ -64,5 +65,5 @@ def in_turn(passes: Sequence[float], period: float) -> list[float]:
         off = (at - last) % period
         if min(off, period - off) < NEAR:
             last = at
-            found.append(round(at, 2))
+            found.append(round(at, 3))
     return found

@@ -75,7 +75,7 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
         what, number, part = line["what"], int(line["job"]), line["part"] or ""
         key = f"{names[number]}{part}" if part and number in names else f"{number}"
         if what == _TAKEN:
-            told.taken[number] = round(at, 2)
+            told.taken[number] = round(at, 3)
         elif what in _BEGUN:
             if at - begun.get(key, -_ONCE) < _ONCE and key not in ended:
                 continue

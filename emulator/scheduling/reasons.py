@@ -9,6 +9,7 @@ from emulator.scheduling.job_mgr import fits_unplaced, least_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
+from emulator.state.reservations import has_all
 from slurm_sim_plugins.nodes import Mask
 
 NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
@@ -68,11 +69,7 @@ def _all_reserved(job: Job, partition: Partition, cluster: Cluster, unreserved: 
     """
     now, until = cluster.now, cluster.now + job.plan_limit
     return not (partition.nodes & unreserved).any() and any(
-        ("MAINT" in one.flags and not (partition.nodes & ~one.nodes).any())
-        or "ALL_NODES" in one.flags
-        or ("PART_NODES" in one.flags and one.partition is partition)
-        for one in cluster.reservations.values()
-        if one.start < until and one.end > now
+        has_all(one, partition) for one in cluster.reservations.values() if one.start < until and one.end > now
     )
 
 

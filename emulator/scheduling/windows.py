@@ -574,6 +574,7 @@ class Windows(WindowPlan):
         bounds, chosen = self.slots.edges, self._chosen(job, partition)
         allowed = self._cluster.usable(job, partition)
         while begin < math.inf:
+            begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
             usable = allowed & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)

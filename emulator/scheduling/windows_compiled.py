@@ -269,7 +269,7 @@ class CompiledWindows(Windows):
 
     def _decides_again(self) -> bool:
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
-        of_others = self._cluster.suspended or self._moving or self._habits.busy_nodes
+        of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
         if again:
@@ -502,6 +502,8 @@ class CompiledWindows(Windows):
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False
         if self._by_users and cluster.parts_users(job):
+            return False
+        if self._standing and self._controls.reservations.waited_out(job, partition):
             return False
         return self._accounting is None or self._accounting.heavier(job, partition) is None
 

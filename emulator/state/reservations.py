@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from emulator.state.asked import known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.job import Job
@@ -19,6 +20,13 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Ints, Mask
+
+
+def has_all(one: Reservation, partition: Partition) -> bool:
+    """Whether a reservation is for maintenance, or says that it is of all nodes, and has all nodes of a partition."""
+    if "ALL_NODES" in one.flags or ("PART_NODES" in one.flags and one.partition is partition):
+        return True
+    return "MAINT" in one.flags and not (partition.nodes & ~one.nodes).any()
 
 
 def _takes_whole_nodes(job: Job, own: Reservation | None) -> bool:
@@ -153,6 +161,25 @@ class Reservations:
             one is not own and self.begin_of(one) < at + length and one.end > at and bool((one.nodes & nodes).any())
             for one in self.by_name.values()
         )
+
+    def waited_out(self, job: Job, partition: Partition) -> list[Reservation]:
+        """Those beside which a job without one is not planned on other nodes, but once they are over.
+
+        Of maintenance, or all nodes, where all nodes of the partition are theirs; and of nodes that a job of whole
+        nodes names (Slurm 22.05 to 26.05, recorded).
+        """
+        if self.of(job) is not None:
+            return []
+        names = job.options.node_list if job.wants[partition.name].whole else ()
+        named = known_nodes(names, self._cluster)
+        return [one for one in self.by_name.values() if has_all(one, partition) or (one.nodes & named).any()]
+
+    def first_start(self, job: Job, partition: Partition, at: float, length: float) -> float:
+        """The first time from ``at`` on when no reservation that a job waits out overlaps its run."""
+        holding = self.waited_out(job, partition) if self.by_name else []
+        while ends := [one.end for one in holding if self.begin_of(one) < at + length and one.end > at]:
+            at = ends[0]
+        return at
 
     def bounds(self) -> list[float]:
         """When reservations begin and end."""

@@ -112,7 +112,7 @@ def timing_of(inputs: Inputs) -> Timing:
         )
     if clock.glances is not None:
         first, period = clock.glances
-        timing = replace(timing, glance=period, glance_phase=first)
+        timing = replace(timing, glance=period, glance_phase=first, glances_seen=clock.glances_seen)
     return replace(
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,

@@ -108,6 +108,7 @@ class Clock:
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         rounds_seen: when it went round and made a pass, ascending.
         glances: the same of backfill's thread, which may look each second whether anything is new.
+        glances_seen: when it went round, ascending.
         reason: what shows it in the recording.
     """
 
@@ -121,6 +122,7 @@ class Clock:
     rounds: tuple[float, float] | None = None
     glances: tuple[float, float] | None = None
     rounds_seen: tuple[float, ...] = ()
+    glances_seen: tuple[float, ...] = ()
     sweep: float | None = None
 
 
@@ -189,6 +191,7 @@ class Known:
                 rounds=rounds,
                 glances=scenario.glances,
                 rounds_seen=seen,
+                glances_seen=scenario.glances_seen,
             )
             clocks = (*clocks, clock)
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)

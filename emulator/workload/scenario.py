@@ -288,6 +288,7 @@ class Scenario:
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         rounds_seen: when it went round and made a pass, ascending.
         glances: the same of backfill's thread, which may look each second whether anything is new.
+        glances_seen: when it went round, ascending.
         overhead: seconds by which runs outlasted their work on the machine, in the median; None where not known.
         outlasted: the same of each run of a job, a task (``NAME_INDEX``) or a component (``NAME+OFFSET``), by its key
             in the timeline; None for a run that did not end by itself.
@@ -315,6 +316,7 @@ class Scenario:
     rounds: tuple[float, float] | None
     rounds_seen: tuple[float, ...]
     glances: tuple[float, float] | None
+    glances_seen: tuple[float, ...]
     overhead: float | None
     outlasted: Mapping[str, tuple[float | None, ...]]
     cleared: Mapping[str, tuple[float | None, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -41,6 +41,7 @@ class Timing:
         rounds_seen: some rounds as they were, ascending: how long one takes differs with load, and no sum of them is.
         glance: seconds that pass while backfill's thread sleeps for one.
         glance_phase: when it wakes up first, modulo that; None where that is not known.
+        glances_seen: when it woke up and went round, ascending: another thread may hold it up.
         ping: from one ping of the nodes to the next; 0: a third of ``SlurmdTimeout``.
         settled: whether no pass was made for longer than ``batch_sched_delay`` before the first submission.
 
@@ -60,6 +61,7 @@ class Timing:
     rounds_seen: tuple[float, ...] = ()
     glance: float = 1.0
     glance_phase: float | None = None
+    glances_seen: tuple[float, ...] = ()
     ping: float = 0.0
     settled: bool = False
 
@@ -72,6 +74,12 @@ class Timing:
         found = base + math.ceil((at - base) / self.round - AS_GOOD_AS_THERE) * self.round
         coming = self.rounds_seen[behind] if behind < len(self.rounds_seen) else math.inf
         return coming if found > coming - self.round / 2 else found
+
+    def glance_at(self, at: float) -> float:
+        """When backfill's thread wakes up that is to wake up at a time: when it was seen to if that is near."""
+        place = bisect_left(self.glances_seen, at)
+        near = min(self.glances_seen[max(place - 1, 0) : place + 1], key=lambda seen: abs(seen - at), default=at)
+        return near if abs(near - at) < self.glance / 2 else at
 
     def round_after(self, at: float, seconds: float) -> float:
         """The first round at which the clock shows so many whole seconds more than at another time."""

@@ -281,3 +281,12 @@ def test_backfill_wakes_up_in_the_rounds_of_its_thread() -> None:
     controller.run(60.0)
     starts = [job.runs[0].start for job in controller.cluster.jobs.values()]
     assert starts == pytest.approx([0.3 + rounds * 1.01 for rounds in (1, 6, 40)])
+
+
+def test_backfill_wakes_up_when_a_recording_says_so() -> None:
+    """Another thread may hold it up: a job that was submitted meanwhile starts in that cycle."""
+    conf = parse_slurm_conf("SchedulerParameters=sched_interval=-1,bf_interval=5\nNodeName=a\nPartitionName=p Nodes=a")
+    timing = Timing(backfill_phase=20.0, glance_phase=0.25, glances_seen=(2.25, 3.275))
+    controller = Controller(conf, [request(1, 3.26, 90.0, "-pp", "-n1", "-t5")], timing=timing)
+    controller.run(60.0)
+    assert controller.cluster.jobs[1].runs[0].start == 3.275

@@ -74,7 +74,7 @@ def test_by_how_much_each_run_outlasts_its_work_is_measured():
     held = {"1": [None, Held(10.512, 0.2, False)], "R_0": [Held(5.7, 0.4, True)], "R_1": [Held(4.8, 0.1, False)]}
     held |= {"4": [Held(11.0, 0.1, False)], "R_2": [None]}
     longer = outlasted(jobs, stood, held, 0.0)
-    assert longer == {"1": [None, 0.51], "R_0": [0.7], "R_1": [0.0]}
+    assert longer == {"1": [None, 0.512], "R_0": [0.7], "R_1": [0.0]}
     assert typical(longer) == 0.51
     assert outlasted(jobs, {}, {"1": [Held(10.5, 0.25, False)], "4": [Held(7.5, 1, True)]}, 0.25) == {
         "1": [0.25],

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from emulator.config.slurm.controller import Timing
-from emulator.record.rounds import CYCLE, PASS, in_turn, rounds_of, told_in
+from emulator.record.rounds import BEGUN, CYCLE, PASS, in_turn, rounds_of, told_in
 
 LOG = """\
 [2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
@@ -17,7 +17,7 @@ LOG = """\
 """
 
 
-@pytest.mark.parametrize(("line", "at"), [(PASS, 1.222), (CYCLE, 1.393)])
+@pytest.mark.parametrize(("line", "at"), [(PASS, 1.222), (BEGUN, 1.392), (CYCLE, 1.393)])
 def test_passes_and_cycles_are_seconds_from_zero(line: re.Pattern[str], at: float) -> None:
     zero = 1_795_442_400.0  # 14:00:00 UTC
     assert [round(one, 3) for one in told_in(LOG.splitlines(), line, zero)] == [at]
@@ -50,3 +50,9 @@ def test_passes_that_come_at_once_are_no_rounds_and_the_others_drift():
 def test_rounds_go_on_from_those_that_were_seen():
     timing = Timing(round=1.0, round_phase=0.25, rounds_seen=(3.5, 6.75))
     assert [timing.round_at(at) for at in (0.5, 2.6, 3.5, 3.6, 6.4, 6.8)] == [1.25, 3.5, 3.5, 4.5, 6.75, 7.75]
+
+
+def test_backfill_wakes_up_when_it_was_seen_to():
+    timing = Timing(glance=1.0, glances_seen=(3.5, 6.75))
+    assert [timing.glance_at(at) for at in (1.0, 3.1, 3.9, 4.2, 6.3, 7.5)] == [1.0, 3.5, 3.5, 4.2, 6.75, 7.5]
+    assert Timing().glance_at(2.0) == 2.0

@@ -667,3 +667,22 @@ def test_a_reservation_of_licences_alone_keeps_them_from_longer_jobs(options: st
     long, short = after(*jobs, options=options, lines="Licenses=foo:2", actions=((1, create),))
     assert 220 <= long.runs[0].start < 300
     assert short.runs[0].start < 40
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes", "flags", "start"),
+    [
+        ("-N1 -wn1 --exclusive -t3", "n1", "IGNORE_JOBS", 151),
+        ("-N1 -wn1 -t3", "n1", "IGNORE_JOBS", 181),
+        ("-N1 -t3", "n[1-2]", "MAINT", 151),
+        ("-N1 -t3", "n[1-2]", "IGNORE_JOBS", 181),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_job_that_waits_for_the_end_of_a_reservation_is_planned_then(words, nodes, flags, start, compiled) -> None:
+    """As daemons of three versions did: of others Slurm looks again at the step behind the end."""
+    create = f"scontrol create reservation ReservationName=r StartTime=now+90 Duration=1 Users=root Nodes={nodes}"
+    actions = ((1, f"{create} Flags={flags}"),)
+    more = {"options": ",bf_resolution=60", "nodes": "n[1-2] CPUs=1", "until": 60, "compiled": compiled}
+    (job,) = after((5, 20, words), actions=actions, **more)
+    assert job.planned_start == pytest.approx(start, abs=1)
