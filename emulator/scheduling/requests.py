@@ -93,9 +93,10 @@ def _memory(job: Job, partition: Partition) -> float:
     request, options, nodes = job.request, job.options, _nodes(job, partition)
     if options.memory_per_node is not None:
         return float(options.memory_per_node * nodes)
-    if options.memory_per_gpu and not options.memory_per_cpu:
-        return float(options.memory_per_gpu * options.gpus_on(nodes))
-    first = _first_named(job, partition)
+    first, gpus = _first_named(job, partition), options.gpus_on(nodes)
+    per_gpu = options.memory_per_gpu or (first.counted_memory_per_gpu if gpus else 0)
+    if per_gpu and not options.memory_per_cpu:
+        return float(per_gpu * gpus)
     per_cpu = options.memory_per_cpu or first.default_memory_per_cpu
     if per_cpu:
         return float(per_cpu) * _tasks(job, partition) * request.cpus_per_task

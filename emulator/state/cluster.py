@@ -189,6 +189,7 @@ class Cluster:
         nodes.flags.writeable = False  # It is handed out as it is.
         # What a partition says, of each CPU or each node, stands for either of the cluster's.
         by_memory = given if given.def_mem_per_cpu or given.def_mem_per_node else self.parameters
+        per_gpu = given.def_mem_per_gpu or self.parameters.def_mem_per_gpu
         most_memory = given if given.max_mem_per_cpu or given.max_mem_per_node else self.parameters
         return Partition(
             name=given.name,
@@ -212,7 +213,8 @@ class Cluster:
             least_loaded=(given.lln or self.parameters.least_loaded) and not self.nodes_for.whole_nodes,
             default_memory_per_cpu=by_memory.def_mem_per_cpu,
             default_memory_per_node=by_memory.def_mem_per_node,
-            default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,
+            default_memory_per_gpu=per_gpu,
+            counted_memory_per_gpu=(per_gpu or 0.0) * self.parameters.rules.DEFAULT_GPU_MEMORY_COUNTS,
             default_cpus_per_gpu=given.def_cpu_per_gpu or self.parameters.def_cpu_per_gpu,
             max_memory_per_cpu=_bound(most_memory.max_mem_per_cpu),
             max_memory_per_node=_bound(most_memory.max_mem_per_node),

@@ -30,6 +30,7 @@ class Partition:
         norm_priority: its job factor as a share of the highest.
         tres: what its nodes have of each resource.
         had_jobs: whether a job has ever started in it: before, jobs of others count for its MaxCPUsPerNode (recorded).
+        counted_memory_per_gpu: mebibytes of DefMemPerGPU, where they count for priority.
         unasked_memory: mebibytes of its first node, which count for priority where a job asks for none.
         seen: itself as plugins see it.
     """
@@ -55,6 +56,7 @@ class Partition:
     default_memory_per_cpu: float | None
     default_memory_per_node: float | None
     default_memory_per_gpu: float | None
+    counted_memory_per_gpu: float
     default_cpus_per_gpu: int
     max_memory_per_cpu: float | None
     max_memory_per_node: float | None

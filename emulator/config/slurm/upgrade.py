@@ -223,6 +223,11 @@ def _stated_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu" if _cpus_per_gpu(conf) else ""
 
 
+def _gpu_memory(conf: SlurmConf) -> str:
+    everywhere = conf.parameters.amount("DefMemPerGPU")
+    return _partitions([one.name for one in conf.partitions if one.def_mem_per_gpu or everywhere])
+
+
 def _core_lists(conf: SlurmConf) -> str:
     return "reservations of so many cores of each node, if any are made"
 
@@ -525,6 +530,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,
+    "DEFAULT_GPU_MEMORY_COUNTS": _gpu_memory,
     "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,

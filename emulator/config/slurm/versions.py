@@ -261,6 +261,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpu_cpus_22", "gpu_cpus_24"),
     )
+    DEFAULT_GPU_MEMORY_COUNTS: bool = _rule(
+        "26.05",
+        "a job with GPUs counts for PriorityWeightTRES with the memory that DefMemPerGPU gives it",
+        "it counts with DefMemPerCPU or DefMemPerNode, or with all memory of its nodes where there is neither",
+        "not named in the release notes; recordings show it: those of 22.05 and 24.11 are alike",
+        *("gpu_memory_22", "gpu_memory_26"),
+    )
     WHOLE_NODES_BY_SIZE: bool = _rule(
         "24.11",
         "select/linear looks at heavier nodes where lighter ones do not suffice, or are fewer than are welcome, and "

@@ -87,6 +87,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "GPUS_GO_BEYOND_TASKS": "",
         "GPUS_STAY_WITH_TASKS": "",
         "GPUS_COUNT_CPUS": "",
+        "DEFAULT_GPU_MEMORY_COUNTS": "",
         "WHOLE_NODES_BY_SIZE": "",
         "SHARES_KEEP_GPUS": "",
         "RANGE_IS_FILLED": "jobs of a range of nodes with --ntasks-per-node or --nodelist",
