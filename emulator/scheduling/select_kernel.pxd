@@ -82,7 +82,8 @@ cdef (long long, long long) _from_sets(
     long long[:, ::1] sets, long long many, long long[:, ::1] taken, long long found, long long missing) except *
 cdef void _put_in_order(long long[:, ::1] sets, long long many) noexcept
 cdef bint _before(long long[:, ::1] sets, long long one, long long other) noexcept
-cdef long long _tightest(
+@cython.locals(first=cython.longlong)
+cdef long long _best_in_order(
     Code code, long long[:, ::1] sets, long long largest, long long many, long long found, long long missing) noexcept
 @cython.locals(alone=cython.longlong, units=cython.longlong, following=cython.longlong, in_pieces=bint)
 cdef (long long, long long) _from_set(
@@ -99,6 +100,7 @@ cdef long long _eight(long long[::1] capacity, long long begin, bint within) noe
 @cython.locals(many=cython.longlong, first=cython.longlong, units=cython.longlong)
 cdef long long _sets_of(
     long long level, long long[::1] capacity, long long[:, ::1] machine, long long[:, ::1] sets) noexcept
+@cython.locals(best=cython.longlong, units=cython.longlong, fits=bint, suffices=bint, better=bint)
 cdef long long _best(Code code, long long[:, ::1] sets, long long many, long long found, long long missing) noexcept
 @cython.locals(best=cython.longlong, in_pieces=bint)
 cdef long long _least_sufficient(

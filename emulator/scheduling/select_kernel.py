@@ -449,7 +449,7 @@ def _from_sets(
         if sets[SUM, sets[ORDER, largest]] == TAKEN:
             largest += 1
             continue
-        best = _tightest(code, sets, largest, many, found, missing)
+        best = _best_in_order(code, sets, largest, many, found, missing)
         found, missing = _from_set(
             code, machine, pieces, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
         )
@@ -478,21 +478,10 @@ def _before(sets: Ints, one: int, other: int) -> bool:
     return bool(sets[SUM, one] > sets[SUM, other])
 
 
-def _tightest(code: Code, sets: Ints, largest: int, many: int, found: int, missing: int) -> int:
-    """As :func:`_best`, of sets in order from a rank on."""
-    best: int = sets[ORDER, largest]
-    fits = False
-    for rank in range(largest, many):
-        index = sets[ORDER, rank]
-        units = sets[SUM, index]
-        if units == TAKEN:
-            continue
-        if units < missing:
-            break
-        suffices = sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
-        if suffices and (not fits or units < sets[SUM, best]):
-            best, fits = index, True
-    return best
+def _best_in_order(code: Code, sets: Ints, largest: int, many: int, found: int, missing: int) -> int:
+    """As :func:`_best`, of sets in order, of which the largest has a rank: if it lacks CPUs, all others do, too."""
+    first: int = sets[ORDER, largest]
+    return first if sets[SUM, first] < missing else _best(code, sets, many, found, missing)
 
 
 def _from_set(
@@ -595,17 +584,25 @@ def _sets_of(level: int, capacity: Ints, machine: Ints, sets: Ints) -> int:
 
 
 def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
-    """The tightest set that suffices, else the largest; of equal ones the first."""
-    best, lowest = 0, FAR
+    """The tightest set that suffices, else the largest; of equal ones the first.
+
+    A larger one with too few nodes takes the place of one that suffices, if it comes after that.
+    """
+    best, fits = -1, False
     for index in range(many):
         units = sets[SUM, index]
         if units < 0:
             continue
         suffices = units >= missing and sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
-        rank = units - FAR if suffices else -units
-        if rank < lowest:
-            best, lowest = index, rank
-    return best
+        if best < 0:
+            better = True
+        elif suffices:
+            better = not fits or units < sets[SUM, best]
+        else:
+            better = units > sets[SUM, best]
+        if better:
+            best, fits = index, suffices
+    return max(best, 0)
 
 
 def _least_sufficient(pieces: Ints, capacity: Ints, first: int, behind: int, missing: int) -> int:

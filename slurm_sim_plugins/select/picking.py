@@ -325,7 +325,8 @@ class Picker:
     def _best(self, sets: list[tuple[tuple[int, ...], Ints]], left: Ints) -> tuple[tuple[int, ...], Ints]:
         """The first set with required nodes, else the lightest; of those alike the tightest that suffices, or largest.
 
-        One that is lighter or tighter takes the place of one with required nodes, too, if it comes after that.
+        One that is lighter or tighter takes the place of one with required nodes, too, if it comes after that; and so
+        does a larger one with too few nodes that of one which suffices.
         """
         best = sets[0]
         for one in sets[1:]:
@@ -335,7 +336,7 @@ class Picker:
             elif one[0] == best[0]:
                 total, least = int(left[one[1]].sum()), int(left[best[1]].sum())
                 suffices, before = self._suffices(one[1], left), self._suffices(best[1], left)
-                if suffices > before or (suffices == before and (total < least if suffices else total > least)):
+                if (not before or total < least) if suffices else total > least:
                     best = one
         return best
 
