@@ -384,10 +384,7 @@ class _Pass:
         return cluster.settled(allowed)
 
     def _is_not_of_reservation(self, job: Job, partition: Partition) -> bool:
-        """Whether a job's reservation has not the nodes that it names, or not enough: it is held, or waits on for them.
-
-        In which versions one that needs more nodes waits for them, was not recorded.
-        """
+        """Whether a job's reservation has not the nodes that it names, or not enough: it is held, or waits for them."""
         own, required = self._controls.reservations.of(job), job.wants[partition.name].required
         if own is None or own.flags & {"ANY_NODES", "FLEX"}:
             return False
@@ -543,6 +540,9 @@ class _Pass:
             self._hold(job)
             return
         too_small = self._too_small(job, partition)
+        if too_small is not None and cluster.parameters.rules.NOT_OF_RESERVATION_WAITS:
+            job.reason = RESOURCES  # Those behind it are tried, in its reservation, too.
+            return
         if too_small is not None:
             job.reason = BAD_CONSTRAINTS
             if (too_small & np.logical_or.reduce([choice.mask for choice in want.choices])).any():

@@ -693,11 +693,12 @@ class Rules:
     )
     NOT_OF_RESERVATION_WAITS: bool = _rule(
         "24.11",
-        "a job that names nodes which its reservation does not have waits for Reservation, and keeps them",
+        "a job that names nodes which its reservation does not have waits for Reservation, and keeps them; one that is "
+        "larger than its reservation waits for Resources",
         "it is held when the reservation begins, with priority 0 and the reason BadConstraints, "
         "and so is one that is larger than its reservation",
         "not named in the release notes",
-        *("reservation_other_nodes_22", "reservation_other_nodes_24"),
+        *("reservation_other_nodes_22", "reservation_other_nodes_24", "larger_than_reservation_24"),
     )
     CORE_COUNTS_ARE_NO_LISTS: bool = _rule(
         "24.11",
