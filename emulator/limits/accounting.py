@@ -365,6 +365,11 @@ class Accounting:
         words = f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
         return words, _not_permitted("QOS", partition.name, qos or "none", qualities, denied)
 
+    def bars_account(self, job: LimitedJob, partition: Partition) -> bool:
+        """Whether a partition does not take a job's account."""
+        accounts, denied, _, _ = self._allowed[partition.name]
+        return job.account is not None and not _admits(job.account.account, accounts, denied)
+
     def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
         if job.account is not None:

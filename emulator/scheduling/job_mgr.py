@@ -377,9 +377,26 @@ def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[
 
 def partition_reason(job: Job, partition: Partition, least: bool = True) -> str | None:
     """Why a partition's own bounds keep a job from it, or None; its least limit counts, but for Slurm's main loop."""
-    want = job.wants[partition.name]
     if job.barred and partition.name in job.barred:
         return job.barred[partition.name]
+    return _closed_to(job, partition, least)
+
+
+def plan_reason(job: Job, partition: Partition, cluster: Cluster) -> str | None:
+    """The same for backfill: Slurm looks whether a partition takes a job's account only as it is to start."""
+    if job.barred and bars_account(job, partition, cluster):
+        return _closed_to(job, partition)
+    return partition_reason(job, partition)
+
+
+def bars_account(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether it is its account for which a partition does not take a job."""
+    accounting = cluster.accounting
+    return partition.name in job.barred and accounting is not None and accounting.bars_account(job, partition)
+
+
+def _closed_to(job: Job, partition: Partition, least: bool = True) -> str | None:
+    want = job.wants[partition.name]
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
     return want.never or _bound(job, partition, least)

@@ -20,7 +20,7 @@ from emulator.scheduling.alike import count_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
-from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.job_mgr import bars_account, plan_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable, planned_want, preempt_mode
 from emulator.state.asked import known_nodes
@@ -180,7 +180,9 @@ class Windows(WindowPlan):
         own = self._controls.reservations.of(job) if job.drawn else None
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             return False
-        if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
+        if job.state is not State.PENDING or job.id in self._making_way:
+            return False
+        if plan_reason(job, partition, self._cluster) is not None:
             return False
         array = job.request.array
         return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[array])
@@ -197,7 +199,7 @@ class Windows(WindowPlan):
     def beside(self, entry: Entry) -> Place | None:
         """Where it can start now on resources that it shares."""
         job, partition = entry._pair
-        if not self._controls.rows.shares(job, partition):
+        if not self._controls.rows.shares(job, partition) or partition.name in job.barred:
             return None
         cluster, limit = self._cluster, entry.shortest
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
@@ -432,6 +434,9 @@ class Windows(WindowPlan):
         return None if found is None or self._over_limit(job, partition, found[1]) else self._as_hole(entry, *found)
 
     def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
+        job, partition = entry._pair
+        if job.barred and bars_account(job, partition, self._cluster):
+            return Hole(start, self._place_of(entry, allocation), False)  # No others have to leave for it.
         place = self._place_of(entry, allocation, self._open)
         now = None
         if start <= self._cluster.now and self._open is None:

@@ -184,6 +184,18 @@ def test_partitions_admit_accounts_and_qualities_of_service():
     assert {request.id for request, _ in strict.rejected} == {1, 3, 4}
 
 
+def test_backfill_plans_jobs_of_accounts_that_their_partition_does_not_take():
+    """As daemons of three versions did: they keep nodes, and do not start; those of other QOS are not planned."""
+    conf = CONF + "PartitionName=q Nodes=ALL AllowAccounts=b\nPartitionName=r Nodes=ALL DenyQos=normal\n"
+    requests = [job(1, 0, 100, "-n16 -t2"), job(2, 1, 10, "-pq -n16 -t3"), job(3, 2, 10, "-pr -n16 -t3")]
+    made = Controller(parse_slurm_conf(conf), requests, accounts=parse_accounts(BOOKS))
+    made.run(80.0)
+    planned = [made.cluster.jobs[number].planned_start for number in (2, 3)]
+    assert planned == [pytest.approx(121, abs=2), None]
+    made.run(400.0)
+    assert not made.cluster.jobs[2].runs
+
+
 def test_the_quality_of_service_of_a_partition_holds_beside_the_jobs_own():
     conf = CONF.replace("Default=YES", "Default=YES QOS=part")
     books = BOOKS + "add qos part MaxTRESPU=cpu=4\nadd qos own MaxTRESPU=cpu=8\nmodify user ann set qos=normal,own\n"
