@@ -36,11 +36,13 @@ def gres_given(
         for index, node in enumerate(nodes):
             have = int(machine.gres_free(free, name, kind)[node])
             have = have if most is None or (name, kind) not in most else min(have, int(most[name, kind][node]))
-            # One is left for each other node; where there are not so many, nodes give all that they have (recorded).
-            rest = missing - (len(nodes) - index - 1)
-            # Where some are near the cores of a socket each node gives one in any case (24.11).
+            # One is left for each other node; where there are not so many, nodes give all that they have (recorded),
+            # but not those with types.
+            rest, typed = missing - (len(nodes) - index - 1), _has_types(machine, name, node)
+            # Where some are near the cores of a socket, or have types, each node gives one in any case (24.11).
             each = most is not None and machine.binding is not None and machine.binding.by_cpus
-            share = have if rest < 0 else min(have, max(rest, int(each)))
+            each = each or (typed and want.each_gives_types)
+            share = have if rest < 0 and not typed else min(have, max(rest, int(each)))
             if share > 0:
                 _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
                 missing -= share
@@ -54,6 +56,11 @@ def gres_given(
             return None
         return {kind: counts[nodes].tolist() for kind, counts in has.items() if counts[nodes].any()}
     return gres
+
+
+def _has_types(machine: Machine, name: str, node: int) -> bool:
+    """Whether a node's devices of a name have types."""
+    return any(other == name and kind and counts[node] for (other, kind), counts in machine.gres.items())
 
 
 def _of_whole_nodes(machine: Machine, shares: bool) -> Iterator[tuple[Gres, Ints]]:

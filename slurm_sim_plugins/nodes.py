@@ -173,16 +173,6 @@ class Machine:
         excess = self.pool_excess.get(pool)
         return units * self.threads if excess is None else np.maximum(units * self.threads - excess, 0)
 
-    def most_of_pool(self, pool: str) -> Ints:
-        """CPUs of each node that a job of a partition may have where it has no other jobs."""
-        most = self.pool_cpus(pool, self.gres["", pool])
-        bound = self.pool_sockets.get(pool)
-        if bound is None or self.by_socket is None:
-            return most
-        cores = np.minimum(self.by_socket.cores, bound // self.core_threads)
-        cpus: Ints = np.minimum(most, cores.sum(axis=0) * self.core_threads)
-        return cpus
-
     @property
     def all_up(self) -> bool:
         """Whether every node takes new jobs."""
@@ -390,6 +380,7 @@ class Want:
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
+        each_gives_types: whether each node on which generic resources have types gives one of those wanted in all.
         sure_of_gres: whether that node must have all generic resources that are wanted in all, though those of nodes
             before it count for the choice (they have types).
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
@@ -470,6 +461,7 @@ class Want:
     nodes_with_tasks: int = FAR
     tasks_of_gpus: int = 0
     late_gres: bool = False
+    each_gives_types: bool = False
     sure_of_gres: bool = False
     of_rounds: bool = False
     never: str = ""

@@ -442,6 +442,8 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     stated = request.options
     if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
         raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
+    if stated.tasks_per_gpu is not None and (beside := _beside_tasks_of_gpus(stated)):
+        raise RejectedError(f"{beside} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
     begin, deadline = request.options.begin, request.options.deadline
@@ -450,6 +452,15 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     listed, most = len(request.options.node_list), request.options.max_nodes
     if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
+
+
+def _beside_tasks_of_gpus(options: BatchOptions) -> str:
+    """The option that does not go with ``--ntasks-per-gpu``, or nothing."""
+    if options.gpus_per_task:
+        return "--gpus-per-task"
+    if options.gpus_on_sockets:
+        return "--gpus-per-socket"
+    return "--ntasks-per-node" if options.tasks_per_node is not None else ""
 
 
 def check_count(request: JobRequest, cluster: Cluster) -> None:

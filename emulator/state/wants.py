@@ -157,6 +157,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         gres=_counts(_gres_of_nodes(options)),
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
+        each_gives_types=rules.DEVICES_GO_BY_CPUS,
         late_gres=bool(options.of_tasks) and rules.GPUS_OF_TASKS_BOUND_LATE,
         cpus_per_gpu=asked.demand.cpus_per_gpu,
         tasks_per_gpu=options.tasks_per_gpu or 0,
@@ -425,13 +426,11 @@ def _segment(segment: int | None, nodes: int, blocks: Blocks, cluster: Cluster) 
 def _never(asked: Asked) -> str:
     """Why a job can never start in a partition, which is too small for it; empty if it is not."""
     partition, machine = asked.partition, asked.cluster.machine
-    there = machine.cpus
     bound = next(one.max_cpus_per_node for one in asked.cluster.conf.partitions if one.name == partition.name)
-    if bound is not None:  # MaxCPUsPerSocket makes no partition smaller: what is beyond it fits no node.
-        there = np.minimum(there, machine.most_of_pool(partition.name))
-    # CPUs that memory or GPUs bring along do not count here.
-    more = asked.tasks * asked.request.cpus_per_task - int(there[partition.nodes].sum())
-    if more > 0 and (bound is not None or more > _specialized(partition, asked.cluster)):
+    # CPUs that memory or GPUs bring along do not count here; what of MaxCPUsPerNode a smaller node lacks does.
+    cpus, there = asked.tasks * asked.request.cpus_per_task, int(machine.cpus[partition.nodes].sum())
+    too_many = bound is not None and cpus > bound * int(partition.nodes.sum())
+    if too_many or cpus > there + _specialized(partition, asked.cluster):
         return PARTITION_CONFIG
     if asked.nodes > int(partition.nodes.sum()):
         return PARTITION_NODES

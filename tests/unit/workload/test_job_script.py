@@ -75,6 +75,15 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
             "--exclusive --oversubscribe -n2",
             Verdict(reason="--exclusive and --oversubscribe options are mutually exclusive"),
         ),
+        *(
+            (
+                f"-n2 --gpus=2 --ntasks-per-gpu=1 {words}",
+                Verdict(
+                    reason=f"{words.split('=')[0]} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"
+                ),
+            )
+            for words in ("--gpus-per-task=1", "--gpus-per-socket=1 --sockets-per-node=1", "--ntasks-per-node=1")
+        ),
         ("--mincpus=10", Verdict("a1", 10, 10000)),
         ("-O -n40", Verdict("a1", 1, 1000)),
         ("--prefer=fast", Verdict("g1", 1, 1000)),
