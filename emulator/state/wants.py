@@ -231,7 +231,24 @@ def _ranked(asked: Asked, most_on_node: int, on_node: int) -> int:
     ranked = most_on_node if by_tasks else FAR
     if not _gres(options) or (demand.cpus_per_gpu and demand.cpus_in_all) or asked.partition.least_loaded:
         return ranked
-    return min(ranked, max(_most_tasks_on_node(options, asked.nodes, asked.most) * asked.per_task, on_node))
+    tasks = _most_tasks_on_node(options, asked.nodes, asked.most)
+    if tasks == FAR and options.tasks is not None and _bound_by_gres(options, asked):
+        tasks = options.tasks
+    return min(ranked, max(tasks * asked.per_task, on_node))
+
+
+def _bound_by_gres(options: BatchOptions, asked: Asked) -> bool:
+    """Whether a node with GRES counts with the CPUs of all of a job's tasks at most.
+
+    So it is from 24.11 on where GPUs that a job wants in all go evenly into its tasks, or the CPUs of a task into its
+    GPUs, for Slurm tries nodes with as many CPUs for each GPU first; and where each task has GPUs. (Slurm's sources.)
+    """
+    if asked.rules.TASKS_BIND_NODES_OF_GRES or (asked.rules.GPUS_SHARE_TASKS and options.of_tasks):
+        return True
+    gpus, tasks = sum(one.count for one in options.gpus), options.tasks
+    if not asked.rules.GPUS_SHARE_TASKS or not gpus or not tasks:
+        return False
+    return not tasks % gpus or (not gpus % tasks and not asked.per_task % (gpus // tasks))
 
 
 def _gres(options: BatchOptions) -> tuple[GresCount, ...]:

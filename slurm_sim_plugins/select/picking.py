@@ -42,7 +42,8 @@ class Picker:
         self._missing = want.cpus
         self._gres_missing = sum(count for _, _, count in want.gres_total)
         # More than the job wants in all does not make a node better.
-        most = FAR if want.gres_per_task else self._gres_missing
+        tasks = -(-want.cpus // want.cpus_per_task)
+        most = self._gres_missing + sum(count for _, _, count in want.gres_per_task) * tasks
         self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
         self._of_unit = core_threads(want, machine) * machine.cores
@@ -310,10 +311,8 @@ class Picker:
             self._by_size(left)
             return
         gres, required = self._gres, self._required & (left == 0)
-        # Nodes with most of what is wanted in all go first, unless one node is enough.
-        alone = self._nodes <= 1 and (self._enough(left) & (left > 0)).any()
-        order = np.zeros_like(gres) if alone else -gres
-        groups = np.stack([self._machine.weight, order if self._near is None else -self._near.nearby])
+        # Nodes with most of what is wanted in all go first.
+        groups = np.stack([self._machine.weight, -(gres if self._near is None else self._near.nearby)])
         sets = _sets(np.flatnonzero((left > 0) | required).tolist(), groups, required, self._want.contiguous)
         while sets and not self._done() and not self._full():
             best = self._best(sets, left)

@@ -531,6 +531,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,
     "DEFAULT_GPU_MEMORY_COUNTS": _gpu_memory,
+    "GPUS_SHARE_TASKS": _tasks_and_gpus,
+    "TASKS_BIND_NODES_OF_GRES": _tasks_and_gpus,
     "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,

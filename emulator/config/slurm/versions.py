@@ -269,6 +269,21 @@ class Rules:
         "not named in the release notes; recordings show it: those of 22.05 and 24.11 are alike",
         *("gpu_memory_22", "gpu_memory_26"),
     )
+    GPUS_SHARE_TASKS: bool = _rule(
+        "24.11",
+        "where tasks can be dealt out evenly to the GPUs that a job wants in all (-n4 --gpus=2), or have some "
+        "each, a node counts with their CPUs at most, so that of nodes with room for all the first is taken",
+        "it counts with all CPUs that are free, so that the node with least to spare is taken",
+        "not named in the release notes; 130 questions to each of three versions show it",
+        *("first_for_gpus-22.05", "first_for_gpus-24.11"),
+    )
+    TASKS_BIND_NODES_OF_GRES: bool = _rule(
+        "26.05",
+        "a node counts with the CPUs of all of a job's tasks at most, whatever generic resources the job asks for",
+        "it does so only where that follows from other options, such as -n1, or by GPUS_SHARE_TASKS",
+        "not named in the release notes; 130 questions to each of three versions show it",
+        *("first_for_gpus-24.11", "first_for_gpus-26.05"),
+    )
     WHOLE_NODES_BY_SIZE: bool = _rule(
         "24.11",
         "select/linear looks at heavier nodes where lighter ones do not suffice, or are fewer than are welcome, and "
