@@ -252,10 +252,14 @@ def stay_alone(job: Job, tried: Iterable[Partition], cluster: Cluster) -> None:
     """A job that is tried in one of several partitions which gives whole nodes gets whole ones in the others, too.
 
     One that is tried where jobs have to share shares in the others, where it may. From 24.11 on neither is so.
+    Where a partition allows fewer nodes than it wants it is not tried that far.
     """
     if len(job.partitions) < 2 or cluster.parameters.rules.PARTITIONS_ARE_TRIED_APART:
         return
     for partition in tried:
+        most = partition.max_nodes
+        if most is not None and job.wants[partition.name].min_nodes > most and "PARTITIONMAXNODES" not in job.lifted:
+            continue
         if partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:
             ask_for(job, replace(job.options, exclusive=True), cluster)
         elif partition.oversubscribe == "FORCE" and partition.oversubscribe_jobs > 1 and not job.options.share:
