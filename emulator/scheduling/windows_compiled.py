@@ -270,6 +270,9 @@ class CompiledWindows(Windows):
     def _decides_again(self) -> bool:
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
         of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes
+        epilogs = self._cluster.epilogs
+        # A job that could start is planned on nodes that are being cleared, and waits until they are.
+        of_others = of_others or (epilogs is not None and epilogs.any())
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
         if again:

@@ -74,6 +74,7 @@ def outcome(seed: int, compiled: bool, users: bool = False) -> list[tuple[object
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
+@example(6378, True)  # It waits for nodes that are being cleared.
 def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int, users: bool) -> None:
     assert outcome(seed, True, users) == outcome(seed, False, users)
 
