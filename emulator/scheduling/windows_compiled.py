@@ -272,7 +272,7 @@ class CompiledWindows(Windows):
         of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes
         epilogs = self._cluster.epilogs
         # A job that could start is planned on nodes that are being cleared, and waits until they are.
-        of_others = of_others or (epilogs is not None and epilogs.any())
+        of_others = of_others or (epilogs is not None and bool(epilogs.any()))
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
         if again:
