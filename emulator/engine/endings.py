@@ -314,6 +314,8 @@ class Endings(Part):
             return 0.0  # Its script runs in the first component.
         if job.request.dies_in is not None:
             return job.request.dies_in
+        if job.request.was_killed(len(job.runs) - 1):
+            return 0.0  # It is known when its nodes are clear.
         return self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
 
     def lose(self, job: Job) -> float:

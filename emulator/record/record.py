@@ -157,9 +157,10 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     held = {key: [run and Held(*run) for run in runs] for key, runs in played["held"].items()}
     longer = outlasted(played["jobs"], played["timeline"], held, scripts)
     made |= {"overhead": typical(longer), "outlasted": longer} if longer else {}
-    made |= {"cleared": {key: [run and round(run.cleared, 3) for run in held[key]] for key in longer}} if longer else {}
+    seen = {key: runs for key, runs in held.items() if any(runs) and not _stood(played["timeline"].get(key, ()))}
+    made |= {"cleared": {key: [run and round(run.cleared, 3) for run in seen[key]] for key in seen}} if seen else {}
     said = {
-        key: [run and run.said for run in held[key]] for key in longer if any(run and run.said for run in held[key])
+        key: [run and run.said for run in runs] for key, runs in seen.items() if any(run and run.said for run in runs)
     }
     made |= {"said_clear": said} if said else {}
     made["jobs"] = played["jobs"]
@@ -191,10 +192,15 @@ def outlasted(
     found = {}
     for key, runs in held.items():
         work = works.get(key, works.get(key.rpartition("+" if "+" in key else "_")[0]))
-        stood = any(fields.get("JobState") == "SUSPENDED" for _, fields in timeline.get(key, ()))
-        if work is not None and not stood and any(run is not None for run in runs):
-            found[key] = [run and round(max(run.ran - work - scripts, 0.0), 3) for run in runs]
+        ran = [None if run is None else run.ran for run in runs]
+        if work is not None and not _stood(timeline.get(key, ())) and any(one is not None for one in ran):
+            found[key] = [None if one is None else round(max(one - work - scripts, 0.0), 3) for one in ran]
     return found
+
+
+def _stood(rows: Sequence[Any]) -> bool:
+    """Whether a job was suspended at any time."""
+    return any(fields.get("JobState") == "SUSPENDED" for _, fields in rows)
 
 
 def typical(longer: Mapping[str, Sequence[float | None]]) -> float:

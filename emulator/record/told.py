@@ -19,27 +19,29 @@ has no line of backfill."""
 _ONCE = 0.5
 """Seconds within which lines tell of the same start."""
 _DONE = "_job_complete: "
+_ENDED = "deallocate_nodes: "
+"""Of each run that ends, also if it is killed."""
 _CLEAR = "job_epilog_complete: enter "
 _SAYS_SO = "ROUTE: _slurm_rpc_epilog_complete: "
 """Comes before that where a node says so itself, and not as it is ordered to end the run: a pass follows at once."""
 _LINE = re.compile(
     r"\[(?P<at>[0-9T:.-]+)\] .*?(?P<what>"
-    + "|".join(map(re.escape, (_TAKEN, *_BEGUN, _DONE, _CLEAR)))
+    + "|".join(map(re.escape, (_TAKEN, *_BEGUN, _DONE, _ENDED, _CLEAR)))
     + r")JobId=(?P<job>[0-9]+)(?P<part>[_+][0-9]+)?(?P<rest>.*)"
 )
 _BY_ITSELF = "WEXITSTATUS"
 
 
 class Held(NamedTuple):
-    """For how long a run that ended by itself held its nodes, in seconds.
+    """For how long a run held its nodes, in seconds.
 
     Attributes:
-        ran: until it ended.
+        ran: until it ended; None for one that did not end by itself.
         cleared: from then on until all nodes were clear.
         said: whether the last of them said so itself.
     """
 
-    ran: float
+    ran: float | None
     cleared: float
     said: bool
 
@@ -50,7 +52,8 @@ class Told:
 
     Attributes:
         taken: when submissions were taken, by job id, in seconds from the start of the recording.
-        runs: of each run how long it held its nodes, None for one that did not end by itself; by key of the timeline.
+        runs: of each run how long it held its nodes, None for one that was not seen to leave them; by key of the
+            timeline.
     """
 
     taken: dict[int, float] = field(default_factory=dict)
@@ -65,7 +68,7 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
         names: of arrays and heterogeneous jobs, by their job ids.
         zero: when the recording started, in seconds since 1970.
     """
-    told, begun, ended, said = Told(), dict[str, float](), dict[str, float](), False
+    told, begun, ended, said = Told(), dict[str, float](), dict[str, tuple[float, bool]](), False
     for text in log:
         said = said or _SAYS_SO in text
         line = _LINE.match(text)
@@ -83,9 +86,12 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
             ended.pop(key, None)
             told.runs.setdefault(key, []).append(None)
         elif what == _DONE and _BY_ITSELF in line["rest"]:
-            ended[key] = at
+            ended.setdefault(key, (at, True))
+        elif what == _ENDED:
+            ended.setdefault(key, (at, False))
         elif what == _CLEAR:
             if key in ended and key in begun:
-                told.runs[key][-1] = Held(ended[key] - begun[key], at - ended[key], said)
+                end, by_itself = ended[key]
+                told.runs[key][-1] = Held(end - begun[key] if by_itself else None, at - end, said)
             said = False
     return told

@@ -137,6 +137,7 @@ class Windows(WindowPlan):
         self._open: Mask | None = None
         self._making_way: set[int] = set()
         self._tasks: Counter[int | None] = Counter()
+        self._task: tuple[int | None, str, str] | None = None
         self._sought = True
         self._even: bool | None = None
         self._alike: dict[Sought, float] = {}
@@ -309,7 +310,9 @@ class Windows(WindowPlan):
         self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
         stops = self._cluster.accounting is not None and self._cluster.accounting.stops
-        self._sought = (stops or not self._at_limit(job, partition)) and (planned or self._cluster.licenses_free(job))
+        again = self._is_next_task(entry)
+        at_limit = not again and not stops and self._at_limit(job, partition)
+        self._sought = not at_limit and (planned or self._cluster.licenses_free(job))
         if not self._sought or self._needs_more_nodes(job, partition):
             return None
         if self._controls.give_up_late(job):
@@ -323,6 +326,8 @@ class Windows(WindowPlan):
             if self.counts_cpus:
                 self._cluster.policies.planned(job, partition)
             return None
+        elif again and found is not None and found[0] <= self._cluster.now and self._at_limit(job, partition):
+            return None
         if found is None:
             self.no_hole([entry])
             place = self.beside(entry)
@@ -331,6 +336,15 @@ class Windows(WindowPlan):
             self.fitted.add(self._sought_by(job, partition, limit))
             self.no_hole([entry])
         return self._as_hole(entry, *found)
+
+    def _is_next_task(self, entry: Entry) -> bool:
+        """Whether the last entry was a task of the same array, for all of which Slurm looks at the limits of jobs once.
+
+        Such a task is planned for later beyond the limit that the one before has reached (Slurm 22.05 to 26.05).
+        """
+        shared = entry.array is not None and not entry._pair[0].runs
+        before, self._task = self._task, (entry.array, entry.partition, entry.drawn_by) if shared else None
+        return before is not None and before == self._task
 
     def no_hole(self, entries: list[Entry]) -> None:
         """Entries alike have no hole to keep: their jobs count with the CPUs of a plan all the same if they fitted."""

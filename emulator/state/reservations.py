@@ -178,7 +178,7 @@ class Reservations:
         """The first time from ``at`` on when no reservation that a job waits out overlaps its run."""
         holding = self.waited_out(job, partition) if self.by_name else []
         while ends := [one.end for one in holding if self.begin_of(one) < at + length and one.end > at]:
-            at = ends[0]
+            at = max(ends[0], self._cluster.whole(ends[0]))  # Steps of a plan count whole seconds of the clock.
         return at
 
     def bounds(self) -> list[float]:

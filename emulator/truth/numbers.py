@@ -16,7 +16,11 @@ def with_numbers_of_tasks(command: str, controller: Controller) -> str:
     if named is None or int(named[2]) in _given(controller):
         return command
     number = _of_tasks(controller).get(int(named[2]))
-    return command if number is None else f"{command[: named.start(2)]}{number}{command[named.end(2) :]}"
+    takes = controller.parameters.rules.NUMBERS_OF_TASKS_CANCEL or not named[1].startswith("scancel")
+    if number is None or not takes:
+        # Tasks have numbers here before they have them there.
+        number = max(controller.cluster.jobs, default=0) + 1
+    return f"{command[: named.start(2)]}{number}{command[named.end(2) :]}"
 
 
 def _given(controller: Controller) -> set[int]:

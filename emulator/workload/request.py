@@ -97,6 +97,10 @@ class JobRequest:
         own = self.epilogs[run : run + 1]
         return own[0] if own else _of_run(self.clears, run)
 
+    def was_killed(self, run: int) -> bool:
+        """Whether one of its runs is known to have left its nodes without an end of its own."""
+        return _of_run(self.clears, run) is not None and self.outlasts_by(run) is None
+
     def says_clear(self, run: int) -> bool:
         """Whether nodes of one of its runs say themselves that they are clear, as they do after an epilog."""
         return not _of_run(self.asked_clear, run)

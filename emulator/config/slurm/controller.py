@@ -66,14 +66,19 @@ class Timing:
     settled: bool = False
 
     def round_at(self, at: float) -> float:
-        """The first round at a time or later, in seconds; that time itself where rounds are not known."""
+        """The first round at a time or later, in seconds; that time itself where rounds are not known.
+
+        Between two that were seen they are as far apart as these allow.
+        """
         if not self.round:
             return at
         behind = bisect_right(self.rounds_seen, at)
         base = self.rounds_seen[behind - 1] if behind else self.round_phase
-        found = base + math.ceil((at - base) / self.round - AS_GOOD_AS_THERE) * self.round
-        coming = self.rounds_seen[behind] if behind < len(self.rounds_seen) else math.inf
-        return coming if found > coming - self.round / 2 else found
+        step = self.round
+        if behind < len(self.rounds_seen):
+            between = self.rounds_seen[behind] - base
+            step = between / max(round(between / step), 1)
+        return base + math.ceil((at - base) / step - AS_GOOD_AS_THERE) * step
 
     def glance_at(self, at: float) -> float:
         """When backfill's thread wakes up that is to wake up at a time: when it was seen to if that is near."""

@@ -335,6 +335,10 @@ def _resumed(conf: SlurmConf) -> str:
     return "when jobs start on nodes that were drained or down, after scontrol update State=RESUME"
 
 
+def _numbers_of_tasks(conf: SlurmConf) -> str:
+    return "scancel by the numbers of single tasks of arrays"
+
+
 def _returning(conf: SlurmConf) -> str:
     return "when jobs start on nodes that were taken down with jobs, if ReturnToService is 2"
 
@@ -594,6 +598,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,
     "BACK_IS_NEWS": _resumed,
+    "NUMBERS_OF_TASKS_CANCEL": _numbers_of_tasks,
     "ANSWERS_ARE_NOTED_IN_ROUNDS": _returning,
     "POWER_RATES_BY_LOOK": _power_rates,
     "POWERED_DOWN_BY_WEIGHT": _powered_down,

@@ -753,6 +753,13 @@ class Rules:
         "not named in the release notes; the controller's log shows the passes",
         *("resume_22", "resume_24", "resume_26"),
     )
+    NUMBERS_OF_TASKS_CANCEL: bool = _rule(
+        "24.11",
+        "scancel takes the number that a task of an array got when it started",
+        "it knows no job of that number",
+        "not named in the release notes; the controller's log shows it",
+        *("scancelraw_22", "scancelraw_24", "scancelraw_26"),
+    )
     ANSWERS_ARE_NOTED_IN_ROUNDS: bool = _rule(
         "24.11",
         "that a node which is taken down has answered as its jobs were to end is noted in a full second",

@@ -151,6 +151,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAINT_NODES_ARE_TAKEN": "reservations of a number of nodes, if any are made",
         "ACCOUNTS_SHOW_THE_CODE": "partition p",
         "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
+        "NUMBERS_OF_TASKS_CANCEL": "scancel by the numbers of single tasks of arrays",
         "ANSWERS_ARE_NOTED_IN_ROUNDS": (
             "when jobs start on nodes that were taken down with jobs, if ReturnToService is 2"
         ),
@@ -237,6 +238,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAINT_NODES_ARE_TAKEN",
         "ACCOUNTS_SHOW_THE_CODE",
         "BACK_IS_NEWS",
+        "NUMBERS_OF_TASKS_CANCEL",
         "ANSWERS_ARE_NOTED_IN_ROUNDS",
         "POWER_RATES_BY_LOOK",
         "POWERED_DOWN_BY_WEIGHT",
@@ -278,6 +280,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
         "BACK_IS_NEWS",
+        "NUMBERS_OF_TASKS_CANCEL",
         "ANSWERS_ARE_NOTED_IN_ROUNDS",
         "LARGE_JOBS_MUST_FIT",
         "LARGE_JOBS_WAIT",

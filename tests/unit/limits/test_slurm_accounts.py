@@ -19,6 +19,8 @@ from emulator.limits.usage import decay_of
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
 from emulator.state.run import State
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from tests.builders.accounts import BOOKS, CONF, controller, job, reason_of, starts
 
@@ -429,3 +431,16 @@ def test_a_job_that_waits_for_its_limits_is_not_refused_for_a_reservation_that_i
     ]
     made = controller(requests, BOOKS + "modify account a set MaxJobs=1\n", actions=[(1.0, partial(scontrol, create))])
     assert [request.id for request, _ in made.rejected] == [3]
+
+
+def test_the_next_task_of_an_array_is_planned_beyond_the_limit_on_jobs_that_the_one_before_has_reached():
+    """As daemons of 22.05 did: backfill looks at limits of jobs once for all tasks that it tries one after another."""
+    conf = CONF.replace("sched_interval=1", "sched_interval=-1")
+    tasks = JobRequest(1, 1.0, 100.0, parse_sbatch(["-n16", "-t2", "--array=1-2"]), "ann")
+    made = Controller(
+        parse_slurm_conf(conf), [tasks], accounts=parse_accounts(BOOKS + "modify account a set GrpJobs=1\n")
+    )
+    made.run(1.9)
+    first, second = made.cluster.jobs.values()
+    assert first.runs
+    assert second.planned_start == pytest.approx(first.runs[0].start + 120, abs=2)

@@ -72,7 +72,7 @@ def test_by_how_much_each_run_outlasts_its_work_is_measured():
     jobs = [{"name": "A", "id": 1, "run": 10}, {"name": "R", "id": 2, "run": 5}, {"name": "B", "id": 4, "run": 7}]
     stood = {"4": [(0.0, {"JobState": "RUNNING"}), (3.0, {"JobState": "SUSPENDED"})]}
     held = {"1": [None, Held(10.512, 0.2, False)], "R_0": [Held(5.7, 0.4, True)], "R_1": [Held(4.8, 0.1, False)]}
-    held |= {"4": [Held(11.0, 0.1, False)], "R_2": [None]}
+    held |= {"4": [Held(11.0, 0.1, False)], "R_2": [None], "R_3": [Held(None, 0.9, False)]}
     longer = outlasted(jobs, stood, held, 0.0)
     assert longer == {"1": [None, 0.512], "R_0": [0.7], "R_1": [0.0]}
     assert typical(longer) == 0.51

@@ -51,3 +51,22 @@ def test_jobs_that_backfill_starts_are_told_of_in_26_05_as_they_leave_pending() 
     told = told_of_jobs(LOG_26_05.splitlines(), {4: "A"}, ZERO)
     lengths = {key: [run and round(run.ran, 3) for run in runs] for key, runs in told.runs.items()}
     assert lengths == {"3": [10.0], "A_7": [10.0]}
+
+
+def test_nodes_of_runs_that_are_killed_are_clear_when_the_log_says_so() -> None:
+    log = """\
+[2026-11-28T09:01:01.500] sched: Allocate JobId=3 NodeList=c[1-2] #CPUs=3 Partition=p
+[2026-11-28T09:01:11.000] TRACE_JOBS: deallocate_nodes: JobId=3
+[2026-11-28T09:01:11.001] preempted JobId=3 has been requeued to reclaim resources for JobId=5
+[2026-11-28T09:01:11.100] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:11.900] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:31.500] sched: Allocate JobId=3 NodeList=c[1-2] #CPUs=3 Partition=p
+[2026-11-28T09:01:35.000] _job_complete: JobId=3 WEXITSTATUS 0
+[2026-11-28T09:01:35.001] TRACE_JOBS: deallocate_nodes: JobId=3
+[2026-11-28T09:01:35.500] TRACE_JOBS: job_epilog_complete: enter JobId=3
+"""
+    killed, ended = told_of_jobs(log.splitlines(), {}, ZERO).runs["3"]
+    assert killed is not None
+    assert (killed.ran, round(killed.cleared, 3)) == (None, 0.9)
+    assert ended is not None
+    assert (ended.ran, round(ended.cleared, 3)) == (3.5, 0.5)

@@ -686,3 +686,11 @@ def test_a_job_that_waits_for_the_end_of_a_reservation_is_planned_then(words, no
     more = {"options": ",bf_resolution=60", "nodes": "n[1-2] CPUs=1", "until": 60, "compiled": compiled}
     (job,) = after((5, 20, words), actions=actions, **more)
     assert job.planned_start == pytest.approx(start, abs=1)
+
+
+@pytest.mark.parametrize(("known", "states"), [({"clears": ((3.5,),)}, [False, True]), ({}, [True, True])])
+def test_nodes_of_a_killed_run_are_clear_when_a_recording_says_so(known, states) -> None:
+    """As those of a run that ends by itself; where nothing is known they are half a launch later."""
+    asked = {"actions": ((50, "scancel 1"),)}
+    found = [after((0, 100, "-N1 -t5", known), until=until, **asked)[0].over for until in (53.4, 53.6)]
+    assert found == states
