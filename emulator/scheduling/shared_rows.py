@@ -266,8 +266,11 @@ class SharedRows:
     def _barred(self, partition: Partition) -> Cores:
         """Cores that a job of a partition never gets, where preemption goes by partition."""
         barred: Cores = 0
+        own = self._cluster.parameters.rules.OWN_ROWS_ARE_SHARED and partition.oversubscribe_jobs > 1
         if getattr(self._cluster.policies.preempt, "by_partition", False):
             for other in self._cluster.partitions.values():
+                if other is partition and own:
+                    continue
                 if other.tier > partition.tier or _may_not_be_preempted(other):
                     barred |= self._cores_in(other)
                 elif other.tier < partition.tier and self._cluster.parameters.rules.EXEMPT_ARE_NOT_SUSPENDED:

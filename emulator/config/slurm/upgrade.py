@@ -125,6 +125,13 @@ def _sharing(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in several])
 
 
+def _own_rows(conf: SlurmConf) -> str:
+    if conf.parameters.text("PreemptType").lower() != "preempt/partition_prio":
+        return ""
+    shared = [one for one in conf.partitions if one.oversubscribe in ("FORCE", "YES") and one.oversubscribe_jobs > 1]
+    return _partitions([one.name for one in shared if one.preempt_mode == ("OFF",)])
+
+
 def _updated_cpus(_: SlurmConf) -> str:
     return "scontrol update NumCPUs=N of jobs that wait"
 
@@ -514,6 +521,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
+    "OWN_ROWS_ARE_SHARED": _own_rows,
     "PARTITIONS_ARE_TRIED_APART": _several,
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,

@@ -105,6 +105,14 @@ class Rules:
         "not named in the release notes",
         *("shared_beside_alone_22", "shared_beside_alone_24", "shared_beside_alone_26"),
     )
+    OWN_ROWS_ARE_SHARED: bool = _rule(
+        "24.11",
+        "with preempt/partition_prio jobs of a partition with PreemptMode=OFF share cores with each other, as far as "
+        "its OverSubscribe says",
+        "they do not",
+        "not named in the release notes; a dozen questions to each of three versions show it",
+        *("own_rows-22.05", "own_rows-24.11", "own_rows-26.05"),
+    )
     PARTITIONS_ARE_TRIED_APART: bool = _rule(
         "24.11",
         "what a partition makes of a job in several, which it does not start, does not hold in the others",
