@@ -274,21 +274,40 @@ class Manager(pluggy.PluginManager):
     """One that knows the hooks of each type of plugin, for a simulation or a part of it.
 
     pluggy asks of each attribute whether it is a hook, which takes longer than a small simulation; no hook's name
-    begins with an underscore, as most names of any object do.
+    begins with an underscore. Besides, hooks are specified once for all managers, and which attributes of a class are
+    no hooks is found once for all its instances.
     """
 
     def __init__(self) -> None:
         super().__init__(PROJECT)
-        for spec in SPECS.values():
-            self.add_hookspecs(spec)
+        for name, spec in _specified().items():
+            caller = pluggy.HookCaller(name, self._hookexec)
+            caller.spec = spec
+            setattr(self.hook, name, caller)
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
         """What a hook is marked with; None of what is no hook."""
-        return None if name.startswith("_") else super().parse_hookimpl_opts(plugin, name)
+        kind: Any = type(plugin)
+        known = name in _no_hooks(kind) and name not in getattr(plugin, "__dict__", ())
+        return None if known or name.startswith("_") else super().parse_hookimpl_opts(plugin, name)
 
-    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> pluggy.HookspecOpts | None:
-        """What the specification of a hook is marked with; None of what is none."""
-        return None if name.startswith("_") else super().parse_hookspec_opts(module_or_class, name)
+
+@cache
+def _specified() -> dict[str, Any]:
+    """The specification of each hook, by its name."""
+    manager = pluggy.PluginManager(PROJECT)
+    for spec in SPECS.values():
+        manager.add_hookspecs(spec)
+    return {name: caller.spec for name, caller in vars(manager.hook).items()}
+
+
+@lru_cache
+def _no_hooks(kind: type) -> frozenset[str]:
+    """Names of a class's attributes that are no hooks; values of slots are those of each instance."""
+    held = {name: inspect.getattr_static(kind, name, None) for name in dir(kind)}
+    hooks = {name for name, item in held.items() if _is_hook(item) or _is_hook(getattr(item, "__func__", None))}
+    slots = {name for name, item in held.items() if inspect.ismemberdescriptor(item)}
+    return frozenset({*held} - hooks - slots)
 
 
 def select(

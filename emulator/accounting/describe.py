@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from emulator.config.operation import Operation
 from emulator.version import version
 from emulator.workload.workload import Changed, Dropped, Workload
 from slurm_sim_plugins.hookspecs import DEFAULTS
-from slurm_sim_plugins.manager import PluginInfo, Selection, names_in
+from slurm_sim_plugins.manager import BUNDLED, PluginInfo, Selection, names_in
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -84,11 +85,19 @@ def _about_plugin(info: PluginInfo, config: Config) -> dict[str, Any]:
 
 def source_hash(info: PluginInfo) -> str:
     """SHA-256 of the file that defines a plugin, in hex; empty where there is none."""
+    return _bundled_hash(info) if info.origin == BUNDLED else _source_hash(info)
+
+
+def _source_hash(info: PluginInfo) -> str:
     try:
         source = inspect.getsourcefile(info.factory)
         return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
     except (OSError, TypeError):
         return ""
+
+
+_bundled_hash = cache(_source_hash)
+"""The files of the product stay as they are while it runs."""
 
 
 def describe_cluster(

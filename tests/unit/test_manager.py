@@ -13,8 +13,17 @@ import pluggy
 import pytest
 
 from slurm_sim_plugins import API, ConfigurationError, PluginError, hookimpl
-from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, hooks_of
-from slurm_sim_plugins.manager import Catalogue, PluginInfo, bundled_names, discover, names_in, select, slots_for
+from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS, hooks_of
+from slurm_sim_plugins.manager import (
+    Catalogue,
+    Manager,
+    PluginInfo,
+    bundled_names,
+    discover,
+    names_in,
+    select,
+    slots_for,
+)
 
 HEAD = "from slurm_sim_plugins import hookimpl\n"
 BUNDLED = {
@@ -672,6 +681,44 @@ def test_blame_falls_on_nobody_who_had_no_part_in_it() -> None:
 def test_pluggy_knows_every_hook() -> None:
     assert isinstance(selecting().manager, pluggy.PluginManager)
     assert all(hasattr(selecting().manager.hook, hook) for kind in SLOTS.values() for hook in hooks_of(kind))
+
+
+class Slotted:
+    __slots__ = ("priority_set",)
+
+    def pass_done(self) -> None: ...
+
+
+class Unslotted:
+    priority_set = None
+
+    def pass_done(self) -> None: ...
+
+
+@pytest.mark.parametrize("kind", [Slotted, Unslotted])
+def test_hooks_that_an_instance_has_of_its_own_are_found_as_pluggy_finds_them(kind: type) -> None:
+    @hookimpl
+    def answer(view: object) -> list[float]:
+        return []
+
+    ours, pluggys = Manager(), pluggy.PluginManager("slurm_sim_plugins")
+    pluggys.add_hookspecs(SPECS["priority"])
+    for manager in (ours, pluggys):
+        for plugin in (kind(), kind()):
+            plugin.priority_set = None
+            manager.register(plugin)
+        plugin = kind()
+        plugin.priority_set = answer
+        manager.register(plugin)
+        assert [each.plugin for each in manager.hook.priority_set.get_hookimpls()] == [plugin]
+    assert not ours.hook.pass_done.get_hookimpls()
+
+
+def test_managers_share_no_plugins() -> None:
+    one, other = Manager(), Manager()
+    one.register(Mine())
+    assert one.hook.priority_set.get_hookimpls() and not other.hook.priority_set.get_hookimpls()
+    assert one.hook.priority_set.spec is other.hook.priority_set.spec
 
 
 def test_a_loaded_file_leaves_its_module_where_its_types_are_found(tmp_path: Path) -> None:
