@@ -11,6 +11,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def imported(source: str, known: set[str]) -> set[str]:
     return set(names()) & known
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     files = modules()
     return {name: imported(path.read_text(encoding="utf-8"), set(files)) - {name} for name, path in files.items()}
@@ -120,7 +122,6 @@ def test_a_circle_is_what_reaches_itself():
     assert circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
 
 
-@pytest.mark.slow
 def test_no_large_circle_of_imports():
     graph = arrows()
     for circle in circles(graph):
