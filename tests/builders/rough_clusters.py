@@ -15,6 +15,8 @@ from emulator.operator.scontrol import scontrol
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
+EPOCH = 86_400 - 20_000
+"""Usage that is reset daily is reset after 20,000 seconds for the first time."""
 BOOKS = """\
 add account a
 add user me,you account=a
@@ -117,4 +119,6 @@ def prepared(seed: int, kind: type[Controller] = Controller) -> Controller:
         epilog=float(draws.choice([0, 0, 15])),
         epilog_slurmctld=float(draws.choice([0, 0, 30])),
     )
-    return kind(conf, requests, actions, accounts=accounts, compiled=compiled, operation=operation, seed=seed)
+    return kind(
+        conf, requests, actions, accounts=accounts, compiled=compiled, operation=operation, seed=seed, epoch=EPOCH
+    )

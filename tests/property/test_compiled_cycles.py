@@ -74,7 +74,7 @@ def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3])))
     ]
     controller = Controller(conf, requests, actions, slurm_version=version, operation=Operation(), seed=seed, **more)
-    return outcome_of(controller, 30_000, shown=more.get("plans_are_seen", True))
+    return outcome_of(controller, 6_000, shown=more.get("plans_are_seen", True))
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def in_partitions(seed: int, version: str) -> list[tuple[object, ...]]:
         if name and request.array is None:
             requests[place] = replace(request, options=replace(request.options, partitions=(name,)))
     controller = Controller(conf, requests, slurm_version=version, operation=Operation(), seed=seed)
-    return outcome_of(controller, 30_000)
+    return outcome_of(controller, 6_000)
 
 
 @settings(max_examples=40, deadline=None)

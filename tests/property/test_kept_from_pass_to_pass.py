@@ -79,7 +79,7 @@ def test_runs_look_the_same_whenever_a_plugin_looks_first(seed: int, clock: Cloc
         ]
 
     always, seldom = (on_any(seed, clock=clock, passes=passes) for _ in range(2))
-    always.run(until=40_000, observe=lambda: seen.append(shown(always)))
+    always.run(until=6_000, observe=lambda: seen.append(shown(always)))
     assert any(seen)
     draws, events = np.random.default_rng(seed), iter(seen)
 
@@ -88,7 +88,7 @@ def test_runs_look_the_same_whenever_a_plugin_looks_first(seed: int, clock: Cloc
         if draws.random() < 0.1:
             assert shown(seldom) == before
 
-    seldom.run(until=40_000, observe=look_seldom)
+    seldom.run(until=6_000, observe=look_seldom)
 
 
 @settings(max_examples=15, deadline=None)
@@ -105,7 +105,7 @@ def test_nodes_are_counted_as_afresh(seed: int, scheduler: str, clock: Clock, pa
         assert one == other
         counted.append(one is not None)
 
-    kept.run(until=20_000, observe=look)
+    kept.run(until=6_000, observe=look)
     assume(any(counted))  # Some draw nothing but jobs for whole nodes; Hypothesis refuses if most do.
 
 
@@ -126,5 +126,5 @@ def test_what_is_known_of_a_submission_is_what_a_check_finds(seed: int, clock: C
             known.append(found)
 
     for made in (on_any(seed, clock=clock), on_one_cpu(seed, "sched/easy", clock=clock)):
-        made.run(until=20_000, observe=lambda made=made: look(made))
+        made.run(until=6_000, observe=lambda made=made: look(made))
     assert known

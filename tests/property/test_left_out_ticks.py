@@ -19,8 +19,8 @@ from emulator.workload.sbatch import parse_sbatch
 from tests.builders.rough_clusters import prepared
 
 MANY = int(os.environ.get("LEFT_OUT_TICKS", "15"))
-LOOKED_AT = (200.0, 905.0, 4000.0, 20_000.0, 50_000.0, 100_000.0)
-"""Seconds at which two runs are compared: most runs end by the fifth, and before the last usage is reset once."""
+LOOKED_AT = (200.0, 905.0, 4000.0, 15_000.0, 25_000.0, 35_000.0)
+"""Seconds at which two runs are compared: most runs end by the third, and before the fifth usage is reset once."""
 
 AFTER = 100_000.0
 """Seconds for which a run that has ended is played on."""

@@ -80,7 +80,7 @@ def compared(seed: int) -> int:
     plugin._in_columns, plugin._one_by_one = beside, lambda view: note(view, one_by_one(view))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multifactor, "MANY", 2)
-        controller.run(until=20_000, observe=look)
+        controller.run(until=6_000, observe=look)
     return len(columns)
 
 

@@ -28,7 +28,7 @@ from slurm_sim_plugins.nodes import Free, Machine, Mask, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 from tests.builders.random_clusters import COMMANDS, configuration, submission
 
-SOON = 40_000.0
+SOON = 12_000.0
 EPSILON = 1e-6
 SOME = {"jobs": "partition=some"}
 PREEMPT = {"sched/venture": "preempt/shadow_load", "sched/realtime": "preempt/realtime"}

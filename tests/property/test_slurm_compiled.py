@@ -68,7 +68,7 @@ def prepared(seed: int, compiled: bool, jobs: int = 30, users: bool = False, **m
 
 def outcome(seed: int, compiled: bool, users: bool = False) -> list[tuple[object, ...]]:
     """All that was decided in a run, and all that jobs showed on the way."""
-    return outcome_of(prepared(seed, compiled, users=users), 40_000)
+    return outcome_of(prepared(seed, compiled, users=users), 6_000)
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_cycles_that_end_behind_the_last_job_which_could_start_start_the_same_jo
 
     def became(plans_are_seen: bool) -> list[tuple[object, ...]]:
         controller = prepared(seed, compiled=True, plans_are_seen=plans_are_seen, **how)
-        controller.run(until=40_000)
+        controller.run(until=6_000)
         ended = controller.cluster.jobs.values()
         runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
         return [*runs, *((job.id, job.state, job.reason) for job in ended)]
@@ -104,7 +104,7 @@ def test_what_is_known_of_kinds_from_cycle_to_cycle_is_what_each_cycle_finds(
     seed: int, users: bool, version: str
 ) -> None:
     def became() -> list[tuple[object, ...]]:
-        return outcome_of(prepared(seed, compiled=True, users=users, slurm_version=version), 40_000)
+        return outcome_of(prepared(seed, compiled=True, users=users, slurm_version=version), 6_000)
 
     def afresh(plan: CompiledWindows) -> bool:
         plan._compiled.steady.clear()
@@ -236,7 +236,7 @@ def test_the_plan_of_a_cycle_is_gone_when_the_cycle_is_over() -> None:
     gc.collect()
     gc.disable()
     try:
-        controller.run(until=40_000)
+        controller.run(until=6_000)
         left = [each for each in gc.get_objects() if isinstance(each, CompiledWindows)]
     finally:
         gc.enable()
@@ -260,5 +260,5 @@ def test_the_queue_stays_in_the_order_of_a_fresh_sort(seed: int) -> None:
         assert kept.classes() == fresh.classes()
         compared.append(len(fresh.pairs()))
 
-    controller.run(until=40_000, observe=look)
+    controller.run(until=6_000, observe=look)
     assert max(compared) > 0
