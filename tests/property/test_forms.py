@@ -30,8 +30,6 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
 @pytest.mark.parametrize(
     ("machine", "seed"),
     [
-        # Compiled searches took nodes that a reservation keeps up to the step in which a run ends.
-        ("slurm", 34),
         # Compiled plans knew nothing of resources that a job may share with others later on (OverSubscribe).
         ("ideal", 400),
     ],
