@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "march.sacct").write_text(DUMP)
     words = "-dt {}.00 -e submit_batch_job | -sim-walltime {}.00 --uid={} -J a -n {} -t {} {} pseudo.job\n"
     users, hi = ("ann", "bob"), ("", "-p hi")
-    runs = [50 + 91 * n % 500 for n in range(40)]
+    runs = [50 + 91 * n % 500 for n in range(20)]
     lines = [
         words.format(7 * n, run, users[n % 2], 1 + 5 * n % 8, run // 60 + 2, hi[n % 5 == 0])
         for n, run in enumerate(runs)
@@ -153,10 +153,10 @@ def test_groups_are_those_of_the_jobs(folder: Path) -> None:
     records = simulate(read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf")).records
     rows = list(zip(records.jobs["partition"].tolist(), wait(records).tolist(), strict=True))
     hi = [waited for partition, waited in rows if partition == "hi"]
-    assert numbers["jobs of partition hi"] == len(hi) == 8
+    assert numbers["jobs of partition hi"] == len(hi) == 4
     assert numbers["mean_wait of partition hi"] == pytest.approx(sum(hi) / len(hi))
     assert numbers["max_wait of partition hi"] == max(hi)
-    assert numbers["jobs of user ann"] + numbers["jobs of user bob"] == numbers["jobs"] == 40
+    assert numbers["jobs of user ann"] + numbers["jobs of user bob"] == numbers["jobs"] == 20
 
 
 def test_a_dump_is_run_as_replay_runs_it_and_a_log_as_run_does(folder: Path) -> None:
