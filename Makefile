@@ -3,9 +3,9 @@ PYTHON ?= python
 
 .PHONY: quick test check docs kernels
 quick: ## the quick tests of modules and hooks; kernels as they are built
-	HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow" tests/unit tests/hooks tests/golden
+	HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto --dist worksteal -m "not slow" tests/unit tests/hooks tests/golden
 test: ## all tests
-	$(PYTHON) -m pytest -n auto
+	$(PYTHON) -m pytest -n auto --dist worksteal
 check: ## format, lint, types, generated pages
 	ruff format --check . && ruff check . && mypy && $(PYTHON) docs/generate.py --check
 docs: ## the site, in build/site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for part, marker in MARKED.items():
             if part in item.path.as_posix():
                 item.add_marker(marker)
+
+
+def pytest_collection() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays till the end: it is looked through neither while it comes nor in each later turn."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionstart() -> None:

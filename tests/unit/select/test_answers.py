@@ -15,6 +15,7 @@ from emulator.workload.sbatch import parse_sbatch
 
 yaml = pytest.importorskip("yaml")
 
+READ = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 PATHS = sorted(Path(__file__).with_name("answers").glob("*.yaml"))
 
 
@@ -51,7 +52,7 @@ def _given(job: Job, controller: Controller) -> str:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_jobs_get_what_a_real_slurm_gives_them(path: Path, compiled: bool) -> None:
     """The files are of ``contrib/differential/ask.py``; ``open`` has what is not as Slurm does it yet."""
-    document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), READ)
     topology, version = document.get("topology_conf"), document["slurm_version"]
     conf = parse_slurm_conf(document["slurm_conf"], topology=topology)
     given = {text: answer(conf, version, text, compiled) for text in document["answers"]}
