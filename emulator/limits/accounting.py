@@ -257,7 +257,8 @@ class Accounting:
         return most
 
     def join(self, job: LimitedJob, first: LimitedJob) -> None:
-        """A further task of an array has the account of the first one."""
+        """A further task of an array has the account of the first one, and partitions bar it as they do that."""
+        job.barred = first.barred
         if first.account is not None:
             job.account = first.account.for_another()
             job.limit = first.limit

@@ -186,6 +186,15 @@ def test_partitions_admit_accounts_and_qualities_of_service():
     assert {request.id for request, _ in strict.rejected} == {1, 3, 4}
 
 
+@pytest.mark.parametrize("partition", ["q", "r"])
+def test_partitions_bar_all_tasks_of_an_array(partition: str):
+    """Recorded on 24.11."""
+    conf = CONF + "PartitionName=q Nodes=ALL AllowAccounts=b\nPartitionName=r Nodes=ALL DenyQos=normal\n"
+    made = controller([job(1, 0, 5, f"-n1 -p{partition} --array=0-2")], conf=conf)
+    assert len(made.cluster.jobs) == 3
+    assert not starts(made)
+
+
 def test_backfill_plans_jobs_of_accounts_that_their_partition_does_not_take():
     """As daemons of three versions did: they keep nodes, and do not start; those of other QOS are not planned."""
     conf = CONF + "PartitionName=q Nodes=ALL AllowAccounts=b\nPartitionName=r Nodes=ALL DenyQos=normal\n"
