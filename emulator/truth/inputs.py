@@ -97,7 +97,7 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     return Inputs(
         conf,
         tuple(sorted((request for _, request in jobs), key=lambda request: request.submit)),
-        tuple(sorted([*done, *supplied])),
+        tuple(sorted([*done, *supplied], key=lambda one: one[0])),
         tuple((action.at, refusal) for action, refusal in said if refusal),
         scenario.sweep_phase,
         {request.id: name for name, request in jobs},
