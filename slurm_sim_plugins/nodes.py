@@ -314,6 +314,7 @@ class Want:
         cpus_per_task: of one task.
         cpus_on_node: that a node must have, at least.
         cpus_free: that a node must have free, of which its tasks may use fewer on each socket.
+        cpus_of_sockets: with which a node must count, for as many tasks as a socket may have; the job may use fewer.
         cpus_given: of each node, at least.
         per_node: most on a node.
         ranked: CPUs with which a node counts at most as nodes are compared.
@@ -396,6 +397,7 @@ class Want:
     cpus_per_task: int = 1
     cpus_on_node: int = 1
     cpus_free: int = 1
+    cpus_of_sockets: int = 1
     cpus_given: int = 1
     per_node: int = FAR
     ranked: int = FAR

@@ -96,6 +96,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         cpus_per_task=per_task,
         cpus_on_node=on_node,
         cpus_free=cpus_free or 1,
+        cpus_of_sockets=_cpus_of_sockets(asked),
         cpus_given=given,
         per_node=per_node,
         ranked=ranked,
@@ -113,6 +114,13 @@ def _cpus_free(asked: Asked) -> int:
     options = asked.options
     bounded = options.tasks_per_socket is not None and not asked.rules.SOCKETS_HAVE_TASKS
     return options.min_cpus or 0 if bounded else 0
+
+
+def _cpus_of_sockets(asked: Asked) -> int:
+    """CPUs with which a node must count: for as many tasks as each of its sockets may have (recorded on 22.05)."""
+    options = asked.options
+    apart = options.tasks_per_node is not None or options.overcommit or asked.rules.SOCKETS_HAVE_TASKS
+    return 1 if apart or options.tasks_per_socket is None else options.tasks_per_socket * asked.per_task
 
 
 def _with_cores(want: Want, asked: Asked) -> Want:

@@ -38,7 +38,8 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     if want.cpus_free > 1:
         capacity = np.where(_cpus(replace(want, per_socket=FAR), machine, units) >= want.cpus_free, capacity, 0)
     # A node that has not as much as is wanted of each is of no use.
-    return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
+    least = max(want.cpus_on_node, want.cpus_of_sockets)
+    return np.where(capacity >= least, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
 
 
 def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
