@@ -23,6 +23,8 @@ PURGE = 60.0
 """Seconds between two looks of the controller's loop at jobs that are over, too late, or wait in vain."""
 NOTICED = 5.0
 """Seconds between two looks whether a reservation has begun."""
+OF_QUALITY = "Job's_QOS_not_permitted"
+"""How the reason of a job begins of which a partition does not take the quality of service."""
 GLANCE = 1.0
 """Seconds until backfill looks again whether anything has changed, where nothing has."""
 
@@ -411,6 +413,14 @@ class Passes(Part):
         self.telling.passed()
         return True
 
+    def _notes_qualities(self) -> bool:
+        """Whether a cycle says of a job again that its partition does not take its quality of service: that is news."""
+        accounting = self.cluster.accounting
+        if self.ideal or accounting is None or not accounting.bars_qualities:
+            return False
+        ready = (job for job in self.cluster.waiting.values() if job.eligible is not None and not job.held_by)
+        return any(why.startswith(OF_QUALITY) for job in ready for why in job.barred.values())
+
     def _cycle_over(self) -> None:
         """A cycle of backfill is over."""
         if self._cycle_begun is not None:
@@ -418,7 +428,7 @@ class Passes(Part):
             self._seen["backfill"] = self._cycle_begun
             self.next_end = self._first_end()
             kept = self.cluster.planned
-            self._plans = kept is not None and is_news(kept, self.cluster)
+            self._plans = (kept is not None and is_news(kept, self.cluster)) or self._notes_qualities()
             self.plans_on = self._plans or self._marked
             self._marked = kept is not None and len(kept) > 0 and marks(kept, self.cluster)
             if not self.ideal:

@@ -70,6 +70,7 @@ class Accounting:
         has_thresholds: whether a limit holds below some priority (``MinPrioThreshold``).
         decides: whether it decides on the start of any job, or has: otherwise jobs that ask for the same are alike,
             whatever accounts they are on.
+        bars_qualities: whether any partition does not take all qualities of service.
         lifts: whether a quality of service lifts bounds of partitions.
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
@@ -143,6 +144,7 @@ class Accounting:
         self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
         of_all = {self._partition_qos.get(partition.name, "") for partition in conf.partitions}
         self._several_qos = len(of_all) > 1
+        self.bars_qualities = any(one.allow_qos is not None or one.deny_qos for one in conf.partitions)
         self._allowed = {
             partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
             for partition in conf.partitions

@@ -195,6 +195,15 @@ def test_partitions_bar_all_tasks_of_an_array(partition: str):
     assert not starts(made)
 
 
+@pytest.mark.parametrize(("allowed", "start"), [("", 94), ("AllowQos=own", 83)])
+def test_backfill_goes_round_while_jobs_wait_for_another_qos(allowed: str, start: float):
+    """Each cycle notes their reason, which is news for the next (Slurm's sources; recorded on 24.11)."""
+    conf = CONF.replace("sched_interval=1", "sched_interval=60").replace("bf_interval=1,", "bf_interval=5,")
+    conf += f"PartitionName=r Nodes=ALL {allowed}\n"
+    made = controller([job(1, 0, 5, "-n1 -pr"), job(2, 1, 5, "-n1 --begin=now+80")], conf=conf)
+    assert starts(made)[2] == pytest.approx(start, abs=1)
+
+
 def test_backfill_plans_jobs_of_accounts_that_their_partition_does_not_take():
     """As daemons of three versions did: they keep nodes, and do not start; those of other QOS are not planned."""
     conf = CONF + "PartitionName=q Nodes=ALL AllowAccounts=b\nPartitionName=r Nodes=ALL DenyQos=normal\n"
