@@ -120,7 +120,7 @@ class WindowPlan(ABC):
 
     @property
     def sought(self) -> bool:
-        """Whether holes were sought for the last entries; not for one that limits or licences keep from starting."""
+        """Whether the last entries count as tried; one does not that a limit keeps from starting on any nodes."""
         return True
 
     @property

@@ -161,7 +161,7 @@ class Windows(WindowPlan):
 
     @property
     def sought(self) -> bool:
-        """Whether it was asked for nodes, and not only for limits and licences."""
+        """Whether the last entry counts as tried; one does not that a limit keeps from starting on any nodes."""
         return self._sought
 
     @property
@@ -312,11 +312,10 @@ class Windows(WindowPlan):
         stops = self._cluster.accounting is not None and self._cluster.accounting.stops
         again = self._is_next_task(entry)
         at_limit = not again and not stops and self._at_limit(job, partition)
-        self._sought = not at_limit and (planned or self._cluster.licenses_free(job))
-        if not self._sought or self._needs_more_nodes(job, partition):
+        self._sought = not at_limit
+        if at_limit or not (planned or self._cluster.licenses_free(job)) or self._needs_more_nodes(job, partition):
             return None
         if self._controls.give_up_late(job):
-            self._sought = False
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
@@ -513,7 +512,7 @@ class Windows(WindowPlan):
         accounting = self._cluster.accounting
         if accounting is None or accounting.most_nodes(job, partition) >= job.wants[partition.name].min_nodes:
             return False
-        job.reason, self._sought = accounting.refusal(job, partition) or job.reason, False
+        job.reason = accounting.refusal(job, partition) or job.reason
         return True
 
     def _over_limit(self, job: Job, partition: Partition, allocation: Allocation, planned: bool = False) -> bool:

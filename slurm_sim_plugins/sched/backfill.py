@@ -117,7 +117,8 @@ class Backfill:
         # Compiled code knows this class alone: a subclass may try them in another order. A copy in which the steps
         # of `_try` or `_in_turn` are others does without it.
         stock = type(self) is Backfill and self._all_keep() and not pace.test_time
-        cycle = plan.cycle(queue, self._bounds(), self._left) if stock else None
+        self._counts = self._bounds()
+        cycle = plan.cycle(queue, self._counts, self._left) if stock else None
         steps = self._try(queue, plan, pace, view) if cycle is None else self._follow(cycle, plan, view.now)
         try:
             if (yield from steps):
@@ -144,7 +145,8 @@ class Backfill:
             while entries:
                 self._refused = True
                 starts, hole = plan.place(entries, keep=all_keep)
-                self._left += not (plan.sought or entries[0].drawn_by)
+                if not (plan.sought or entries[0].drawn_by):
+                    self._uncount(entries[0])
                 if starts:
                     yield Reserve(entries[: len(starts)], starts)
                 if hole is None:
@@ -172,7 +174,8 @@ class Backfill:
                 self._refused = True
                 if hole is None:
                     _, hole = plan.place([entry], keep=True)
-                    self._left += not plan.sought
+                    if not plan.sought:
+                        self._uncount(entry)
                 if hole is not None and not (yield from self._take(entry, hole, plan, now)):
                     return False
                 cycle.refused = self._refused
@@ -190,7 +193,8 @@ class Backfill:
         if others > now + 60 * self.bf_window:
             return
         hole = plan.not_before(entry, max(now, others))
-        self._left += not plan.sought
+        if not (plan.sought or entry.drawn_by):
+            self._uncount(entry)
         keeps = self._keeps(entry, now)
         if hole is None or hole.start > now + (60 * self.bf_window if keeps else 0):
             return
@@ -241,7 +245,6 @@ class Backfill:
 
         Tasks of an array are one record in Slurm, of which one task after another is tried until one is refused.
         """
-        bounds = self._bounds()
         for entries in alike:
             if pace.over:
                 return
@@ -257,10 +260,15 @@ class Backfill:
                 if first.drawn_by:  # Slurm does not count them.
                     yield entries
                     continue
-                tried = bounds.first_of(entries)[: max(self._left, 1)]
+                tried = self._counts.first_of(entries)[: max(self._left, 1)]
                 self._left -= len(tried)
                 if tried:
                     yield tried
+
+    def _uncount(self, entry: Any) -> None:
+        """A job was not tried after all: Slurm looks at limits before it counts."""
+        self._left += 1
+        self._counts.uncount(entry)
 
     def _bounds(self) -> Bounds:
         """How many jobs of each kind are tried."""

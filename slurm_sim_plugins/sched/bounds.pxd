@@ -8,6 +8,8 @@ cdef class Bounds:
 
     @cython.locals(first=list, place=cython.Py_ssize_t, until=cython.Py_ssize_t, many=cython.Py_ssize_t)
     cpdef list first_of(self, list entries)
+    @cython.locals(names=tuple, tried=dict)
+    cpdef uncount(self, entry)
     @cython.locals(names=tuple, tried=dict, kind=tuple)
     cdef Py_ssize_t _count(self, entry, Py_ssize_t wanted) except -1
     @cython.locals(kind=list)

@@ -42,6 +42,11 @@ class Bounds:
             place = until
         return first
 
+    def uncount(self, entry: Any) -> None:
+        """One that was counted was not tried: a limit keeps it from starting whatever nodes there are."""
+        for _, names, tried in self._tried:
+            tried[self._kind(entry, names)] -= 1
+
     def _count(self, entry: Any, wanted: int) -> int:
         """Count so many entries of a kind, or as many of them as may still be tried; how many."""
         for most, names, tried in self._tried:

@@ -462,3 +462,18 @@ def test_the_next_task_of_an_array_is_planned_beyond_the_limit_on_jobs_that_the_
     first, second = made.cluster.jobs.values()
     assert first.runs
     assert second.planned_start == pytest.approx(first.runs[0].start + 120, abs=2)
+
+
+@pytest.mark.parametrize("bound", ["bf_max_job_user=1", "bf_max_job_part=1", "bf_max_job_test=1"])
+@pytest.mark.parametrize(
+    ("words", "counts"), [("-n16 -t3 --qos=one", False), ("-n16 -t3 -Lfoo:2", True), ("-N4 -n16 -t3 --qos=few", True)]
+)
+def test_backfill_counts_jobs_that_lack_licences_or_nodes_of_a_limit_and_none_at_a_limit_on_jobs(bound, words, counts):
+    """As daemons of 22.05 did: limits that hold whatever nodes there are come before the count."""
+    conf = CONF.replace("bf_resolution=1", f"bf_resolution=1,{bound}") + "Licenses=foo:2\n"
+    books = BOOKS + "add qos one MaxJobsPU=1\nadd qos few MaxTRESPU=node=2\n"
+    books += "modify user ann set qos=normal,one,few\n"
+    requests = [job(1, 0, 100, "-n16 -t2 --qos=one -Lfoo:2"), job(2, 1, 10, words), job(3, 2, 10, "-n16 -t1")]
+    made = Controller(parse_slurm_conf(conf), requests, accounts=parse_accounts(books))
+    made.run(80.0)
+    assert (made.cluster.jobs[3].planned_start is None) is counts
