@@ -156,7 +156,8 @@ def _understood(
 
 
 def _options(setting: Setting, options: Vocabulary, findings: Findings) -> Iterator[Setting]:
-    words = setting.value if isinstance(setting.value, tuple) else ()
+    """The options in a value; of two of one name the first counts, for Slurm looks for the name (recorded)."""
+    words, first = setting.value if isinstance(setting.value, tuple) else (), dict[str, str]()
     for written in words:
         name, equals, text = written.partition("=")
         word = options.find(name)
@@ -169,8 +170,14 @@ def _options(setting: Setting, options: Vocabulary, findings: Findings) -> Itera
             continue
         # An option without a value is one that is switched on.
         option = _option(word, options.subject, text if equals else "YES", setting.location, findings)
-        if option is not None:
+        if option is None or word.several:
+            yield from () if option is None else (option,)
+        elif option.name not in first:
+            first[option.name] = option.text
             yield option
+        elif option.text != first[option.name]:
+            again = f"{word.name}={option.text} is stated again: the first one counts, {first[option.name]}"
+            findings.notice(setting.location, again)
 
 
 def _option(word: Word, parameter: str, text: str, location: Location, findings: Findings) -> Setting | None:

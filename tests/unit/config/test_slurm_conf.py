@@ -796,3 +796,16 @@ def test_a_default_time_beyond_max_time_has_no_effect() -> None:
     conf = parse_slurm_conf(text)
     assert [one.default_time for one in conf.partitions] == [None, 600]
     assert any("MaxTime is less" in str(one) for one in conf.notices)
+
+
+def test_of_two_options_of_one_name_the_first_counts():
+    """As in a daemon of 22.05: it looks for the name in the text."""
+    conf = parse_slurm_conf(
+        "SchedulerParameters=default_queue_depth=256,bf_continue,default_queue_depth=5,bf_continue\n"
+        "NodeName=n1\nPartitionName=p Nodes=n1\n"
+    )
+    assert conf.parameters.count("SchedulerParameters.default_queue_depth") == 256
+    texts = [notice.text for notice in conf.notices]
+    assert [text for text in texts if "again" in text] == [
+        "default_queue_depth=5 is stated again: the first one counts, 256"
+    ]
