@@ -24,7 +24,7 @@ def request_of(job: Job, partition: Partition) -> Request:
 
 
 def unasked_memory(partition: Partition, cluster: Cluster) -> float:
-    """Mebibytes that count for each node of a job which asks for none, and is given none: those of the first node."""
+    """Mebibytes that count for each node of a job which asks for all, or is given none: those of the first node."""
     return float(cluster.machine.memory[partition.nodes][0]) if partition.nodes.any() else 0.0
 
 
@@ -92,7 +92,7 @@ def _memory(job: Job, partition: Partition) -> float:
     """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
     request, options, nodes = job.request, job.options, _nodes(job, partition)
     if options.memory_per_node is not None:
-        return float(options.memory_per_node * nodes)
+        return float(options.memory_per_node or partition.unasked_memory) * nodes
     first, gpus = _first_named(job, partition), options.gpus_on(nodes)
     per_gpu = options.memory_per_gpu or (first.counted_memory_per_gpu if gpus else 0)
     if per_gpu and not options.memory_per_cpu:
