@@ -20,6 +20,7 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Ints, Mask
+from slurm_sim_plugins.topology.tree import Tree
 
 
 def has_all(one: Reservation, partition: Partition) -> bool:
@@ -408,7 +409,8 @@ class Reservations:
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.
 
-        Before the first job came, Slurm has not gathered nodes by their weights.
+        On 22.05 those of the leaf that fits best, where there are switches. Before the first job came, Slurm has not
+        gathered nodes by their weights.
         """
         cluster, free = self._cluster, np.flatnonzero(usable)
         if len(free) < count:
@@ -420,6 +422,31 @@ class Reservations:
             found = cluster.choose(want_of(asked, partition, cluster, 1), cluster.machine.free(), usable)
             if found is not None:
                 return found.mask(len(usable))
-        chosen = cluster.no_nodes()
+        chosen, tree = cluster.no_nodes(), cluster.machine.tree
+        if isinstance(tree, Tree) and not cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            return _of_leaves(count, usable, tree)
         chosen[free[:count]] = True
         return chosen
+
+
+def _of_leaves(count: int, usable: Mask, tree: Tree) -> Mask:
+    """So many nodes below the lowest switch that has enough, the one with fewest: of leaf by leaf.
+
+    The tightest leaf that suffices goes first; if none does, the largest. (Slurm's sources.)
+    """
+    below = tree.nodes & usable
+    counts = below.sum(axis=1)
+    enough = np.flatnonzero(counts >= count)
+    if not len(enough):
+        raise InputError("Requested nodes are busy")
+    top = int(enough[np.lexsort((counts[enough], tree.levels[enough]))[0]])
+    leaves = [leaf for leaf in np.flatnonzero(tree.levels == 0).tolist() if not (below[leaf] & ~below[top]).any()]
+    chosen = np.zeros_like(usable)
+    while (missing := count - int(chosen.sum())) > 0:
+        left = {leaf: int((below[leaf] & ~chosen).sum()) for leaf in leaves}
+        fitting = [leaf for leaf in leaves if left[leaf] >= missing]
+        best = min(fitting, key=lambda leaf: left[leaf]) if fitting else max(leaves, key=lambda leaf: left[leaf])
+        if not left[best]:
+            raise InputError("Requested nodes are busy")
+        chosen[np.flatnonzero(below[best] & ~chosen)[:missing]] = True
+    return chosen
