@@ -120,7 +120,12 @@ class WindowPlan(ABC):
 
     @property
     def sought(self) -> bool:
-        """Whether the last entries count as tried; one does not that a limit keeps from starting on any nodes."""
+        """Whether holes were sought for the last entries; not for one that limits or licences keep from starting."""
+        return True
+
+    @property
+    def counts(self) -> bool:
+        """Whether the last entry counts in bounds; one does not that a limit keeps from starting on any nodes."""
         return True
 
     @property

@@ -138,7 +138,7 @@ class Windows(WindowPlan):
         self._making_way: set[int] = set()
         self._tasks: Counter[int | None] = Counter()
         self._task: tuple[int | None, str, str] | None = None
-        self._sought = True
+        self._sought = self._counted = True
         self._even: bool | None = None
         self._alike: dict[Sought, float] = {}
         self.counts_cpus = cluster.policies.counts_cpus
@@ -161,8 +161,13 @@ class Windows(WindowPlan):
 
     @property
     def sought(self) -> bool:
-        """Whether the last entry counts as tried; one does not that a limit keeps from starting on any nodes."""
+        """Whether it was asked for nodes, and not only for limits and licences."""
         return self._sought
+
+    @property
+    def counts(self) -> bool:
+        """Whether the last entry counts in bounds; one does not that a limit keeps from starting on any nodes."""
+        return self._counted
 
     @property
     def full(self) -> bool:
@@ -312,10 +317,12 @@ class Windows(WindowPlan):
         stops = self._cluster.accounting is not None and self._cluster.accounting.stops
         again = self._is_next_task(entry)
         at_limit = not again and not stops and self._at_limit(job, partition)
-        self._sought = not at_limit
-        if at_limit or not (planned or self._cluster.licenses_free(job)) or self._needs_more_nodes(job, partition):
+        self._counted = not at_limit
+        self._sought = not at_limit and (planned or self._cluster.licenses_free(job))
+        if not self._sought or self._needs_more_nodes(job, partition):
             return None
         if self._controls.give_up_late(job):
+            self._sought = False
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
@@ -376,7 +383,8 @@ class Windows(WindowPlan):
         if time <= self._cluster.now:
             return self._first(entry)
         limited = self._at_limit(waits, entry._pair[1])
-        self._open, self._sought = None, not (limited or self._controls.give_up_late(waits))
+        self._open, self._counted = None, not limited
+        self._sought = not (limited or self._controls.give_up_late(waits))
         return self._from(entry, time) if self._sought else None
 
     def together(self, entries: Sequence[Entry]) -> list[Place] | None:
@@ -512,7 +520,7 @@ class Windows(WindowPlan):
         accounting = self._cluster.accounting
         if accounting is None or accounting.most_nodes(job, partition) >= job.wants[partition.name].min_nodes:
             return False
-        job.reason = accounting.refusal(job, partition) or job.reason
+        job.reason, self._sought = accounting.refusal(job, partition) or job.reason, False
         return True
 
     def _over_limit(self, job: Job, partition: Partition, allocation: Allocation, planned: bool = False) -> bool:

@@ -146,7 +146,7 @@ class Backfill:
                 self._refused = True
                 starts, hole = plan.place(entries, keep=all_keep)
                 if not (plan.sought or entries[0].drawn_by):
-                    self._uncount(entries[0])
+                    self._uncount(entries[0], plan)
                 if starts:
                     yield Reserve(entries[: len(starts)], starts)
                 if hole is None:
@@ -175,7 +175,7 @@ class Backfill:
                 if hole is None:
                     _, hole = plan.place([entry], keep=True)
                     if not plan.sought:
-                        self._uncount(entry)
+                        self._uncount(entry, plan)
                 if hole is not None and not (yield from self._take(entry, hole, plan, now)):
                     return False
                 cycle.refused = self._refused
@@ -194,7 +194,7 @@ class Backfill:
             return
         hole = plan.not_before(entry, max(now, others))
         if not (plan.sought or entry.drawn_by):
-            self._uncount(entry)
+            self._uncount(entry, plan)
         keeps = self._keeps(entry, now)
         if hole is None or hole.start > now + (60 * self.bf_window if keeps else 0):
             return
@@ -265,10 +265,11 @@ class Backfill:
                 if tried:
                     yield tried
 
-    def _uncount(self, entry: Any) -> None:
-        """A job was not tried after all: Slurm looks at limits before it counts."""
+    def _uncount(self, entry: Any, plan: WindowPlan) -> None:
+        """A job was not tried after all; Slurm looks at limits that hold on any nodes before it counts by kinds."""
         self._left += 1
-        self._counts.uncount(entry)
+        if not plan.counts:
+            self._counts.uncount(entry)
 
     def _bounds(self) -> Bounds:
         """How many jobs of each kind are tried."""

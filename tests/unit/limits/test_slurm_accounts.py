@@ -464,7 +464,7 @@ def test_the_next_task_of_an_array_is_planned_beyond_the_limit_on_jobs_that_the_
     assert second.planned_start == pytest.approx(first.runs[0].start + 120, abs=2)
 
 
-@pytest.mark.parametrize("bound", ["bf_max_job_user=1", "bf_max_job_part=1", "bf_max_job_test=1"])
+@pytest.mark.parametrize("bound", ["bf_max_job_user=1", "bf_max_job_part=1"])
 @pytest.mark.parametrize(
     ("words", "counts"), [("-n16 -t3 --qos=one", False), ("-n16 -t3 -Lfoo:2", True), ("-N4 -n16 -t3 --qos=few", True)]
 )
