@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from signal import SIGTERM, strsignal
 from typing import Protocol
 
 from emulator.engine.arrivals import Arrivals
@@ -60,7 +61,7 @@ class Endings(Part):
     endless: str = ""
     power: RunsOnNodes | None = None
     epoch: int = 0
-    _killed: set[int] = field(default_factory=set)
+    _killed: dict[int, str] = field(default_factory=dict)
     _sent_at: dict[int, float] = field(default_factory=dict)
     _outcomes: dict[int, State] = field(default_factory=dict)
     _dead_at: dict[int, float] = field(default_factory=dict)
@@ -245,10 +246,16 @@ class Endings(Part):
         if job.sequence == sequence:
             self.terminate(job, State.PREEMPTED)
 
-    def terminate(self, job: Job, outcome: State, at_once: bool = False) -> None:
-        """SIGTERM, and SIGKILL after KillWait if it is ignored; ``at_once``: in this event, if that takes no time.
+    def terminate(self, job: Job, outcome: State, at_once: bool = False, dies_in: float | None = None) -> None:
+        """SIGTERM, and SIGKILL after KillWait if it is ignored.
 
         Of a suspended job that does not come back Slurm says that it ended when it was suspended.
+
+        Args:
+            job: which runs.
+            outcome: with which its run ends.
+            at_once: in this event, if that takes no time.
+            dies_in: seconds until its processes are gone, where that does not go by SIGTERM.
         """
         assert job.run is not None
         suspended = job.state is State.SUSPENDED and not job.requeue_after
@@ -261,7 +268,7 @@ class Endings(Part):
             job.reason = WHY_IT_ENDED[outcome]
         self._ended(job, job.run, end)
         self.passes.moved()
-        delay = self._dies_in(job)
+        delay = self._dies_in(job) if dies_in is None else dies_in
         if at_once and not delay:
             self.over(job.id, outcome, job.sequence)
         else:
@@ -294,8 +301,17 @@ class Endings(Part):
     def lose_script(self, job: Job) -> None:
         """The node of a job's script is down, but others of it are not: it has failed."""
         job.requeue_after = False
-        self._killed.add(job.id)
+        self._killed[job.id] = KILLED
         self.terminate(job, State.FAILED)
+
+    def signal_script(self, job: Job, number: int) -> None:
+        """A signal reaches the script of a running job, which ends at once: it has failed, and does not come back."""
+        if number == SIGTERM and job.request.ignores_term:
+            return
+        job.requeue_after = False
+        words = f"RaisedSignal:{number}({(strsignal(number) or '').replace(' ', '_')})"
+        self._killed[job.id] = words if self.parameters.rules.COMPONENTS_SHOW_THE_CODE else LAUNCH_FAILURE
+        self.terminate(job, State.FAILED, dies_in=self.timing.job_overhead / 2)
 
     def _outcome_beside(self, outcome: State, other: Job) -> State:
         """The outcome of a further component where the first one ends so.
@@ -443,8 +459,7 @@ class Endings(Part):
         """The reason that a job shows in the end."""
         shows_code = self.parameters.rules.COMPONENTS_SHOW_THE_CODE
         if job.id in self._killed:
-            self._killed.remove(job.id)
-            return KILLED
+            return self._killed.pop(job.id)
         if outcome is State.FAILED and shows_code and self._stays_behind(job):
             return ENDED
         if outcome is State.FAILED and not shows_code and job.request.signal_time is not None:

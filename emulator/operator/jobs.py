@@ -89,6 +89,17 @@ def cancel(job: Job, controller: Controller) -> None:
         controller.endings.terminate(job, State.CANCELLED)
 
 
+def signal_script(job: Job, number: int, controller: Controller) -> None:
+    """Send a signal that ends it to the script of a running job.
+
+    Raises:
+        InputError: it does not run.
+    """
+    if job.state is not State.RUNNING:
+        raise InputError(f"job {job.id}: Job can not be altered now, try again later")
+    controller.endings.signal_script(job, number)
+
+
 def suspend(job: Job, controller: Controller) -> None:
     """Suspend a running job; its nodes are given away (observation P13), and its priority is 0 till it goes on.
 

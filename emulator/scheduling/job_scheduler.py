@@ -540,13 +540,10 @@ class _Pass:
             self._hold(job)
             return
         too_small = self._too_small(job, partition)
-        if too_small is not None and cluster.parameters.rules.NOT_OF_RESERVATION_WAITS:
-            job.reason = RESOURCES  # Those behind it are tried, in its reservation, too.
-            return
         if too_small is not None:
             job.reason = BAD_CONSTRAINTS
             if (too_small & np.logical_or.reduce([choice.mask for choice in want.choices])).any():
-                self._hold(job)
+                self._is_too_large(job)
             return
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
@@ -566,6 +563,13 @@ class _Pass:
         if not (nodes & self._controls.not_reserved(job)).any():
             return None  # Others have all of them, for maintenance.
         return None if fits_alone(job, partition, self._cluster, nodes) else nodes
+
+    def _is_too_large(self, job: Job) -> None:
+        """A job is larger than its reservation: it is held, or waits, and those behind it are tried there, too."""
+        if self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS:
+            job.reason = RESOURCES
+        else:
+            self._hold(job)
 
     def _hold(self, job: Job, why: str = BAD_CONSTRAINTS) -> None:
         """Put a job on hold that has not the nodes that it asks for; it is in the queue no more."""

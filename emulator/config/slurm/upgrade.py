@@ -270,7 +270,7 @@ def _behind_components(_: SlurmConf) -> str:
 
 
 def _components(conf: SlurmConf) -> str:
-    return "reasons of heterogeneous jobs at their limits"
+    return "reasons of heterogeneous jobs at their limits, and of jobs that signals end"
 
 
 def _limited_components(conf: SlurmConf) -> str:

@@ -854,10 +854,11 @@ class Rules:
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "components that end because the first one was killed at its limit show what its script ended with: "
-        "NonZeroExitCode, or RaisedSignal:15 if the signal ended it, which is shown as NonZeroExitCode here",
+        "NonZeroExitCode, or RaisedSignal:15 if the signal ended it, which is shown as NonZeroExitCode here; a job "
+        "with a script that a signal of scancel ended shows RaisedSignal:NUMBER",
         "they show JobLaunchFailure",
         "not named in the release notes; asked of each of three versions",
-        *("het_ends_22", "het_ends_24", "het_ends_26"),
+        *("het_ends_22", "het_ends_24", "het_ends_26", "signals_22", "signals_24", "signals_26"),
     )
 
 

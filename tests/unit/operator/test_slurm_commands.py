@@ -16,6 +16,7 @@ from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.metrics.preemption import wasted_run
 from emulator.operator.commands import read_commands
+from emulator.operator.scancel import scancel
 from emulator.operator.scontrol import scontrol
 from emulator.state.run import State
 from emulator.workload.request import JobRequest
@@ -470,6 +471,39 @@ def test_scancel_chooses_by_state_and_ends_no_job_by_other_signals() -> None:
     commands = [(10.0, "scancel -s USR1 1"), (20.0, "scancel --state=PENDING 2"), (30.0, "scancel -t R 3")]
     ended = run(jobs, commands).cluster.jobs
     assert [ended[number].state.name for number in (1, 2, 3)] == ["COMPLETED", "CANCELLED", "COMPLETED"]
+
+
+def test_a_signal_that_reaches_the_script_ends_it_unless_it_ignores_that() -> None:
+    """Recordings of three versions show which signals end jobs; here what they cannot show."""
+    jobs = [JobRequest(number, 0.0, 600.0, parse_sbatch(["-n1", "-t20"]), ignores_term=True) for number in (1, 2)]
+    shared = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n"
+    conf = parse_slurm_conf(f"{shared}NodeName=n1 CPUs=4\nPartitionName=p Nodes=n1 Default=YES\n")
+    controller = Controller(conf, jobs)
+    controller.run(100.0)
+    for command in ("-b -s TERM 1", "--full --signal=SIGHUP 2", "-s CONT 1"):
+        scancel(command.split(), controller)
+    controller.run()
+    first, second = controller.cluster.jobs[1], controller.cluster.jobs[2]
+    assert (first.state, second.state, second.reason) == (State.COMPLETED, State.FAILED, "RaisedSignal:1(Hangup)")
+    assert [job.runs[0].end > 600 for job in (first, second)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("-b -s STOP 1", "scontrol suspend stops jobs"),
+        ("-s NOSUCH 1", "Unknown job signal: NOSUCH"),
+        ("-s 99 1", "Unknown job signal: 99"),
+        ("-b -s TERM 2", "can not be altered now"),
+        ("-b", "name the jobs"),
+    ],
+)
+def test_signals_that_are_not_taken_are_refused(command: str, says: str) -> None:
+    jobs = [JobRequest(number, 0.0, 600.0, parse_sbatch(["-n4", "-t20"])) for number in (1, 2)]
+    controller = Controller(parse_slurm_conf("NodeName=n1 CPUs=4\nPartitionName=p Nodes=n1 Default=YES\n"), jobs)
+    controller.run(100.0)
+    with pytest.raises(InputError, match=says):
+        scancel(command.split(), controller)
 
 
 def test_a_reservation_is_of_its_users_and_others_can_be_added() -> None:
