@@ -68,15 +68,15 @@ class Timing:
     def round_at(self, at: float) -> float:
         """The first round at a time or later, in seconds; that time itself where rounds are not known.
 
-        Between two that were seen they are as far apart as these allow.
+        Between two that were seen they are as far apart as these allow, before the first and behind the last as usual.
         """
         if not self.round:
             return at
-        behind = bisect_right(self.rounds_seen, at)
-        base = self.rounds_seen[behind - 1] if behind else self.round_phase
-        step = self.round
-        if behind < len(self.rounds_seen):
-            between = self.rounds_seen[behind] - base
+        seen, step = self.rounds_seen, self.round
+        behind = bisect_right(seen, at)
+        base = seen[max(behind - 1, 0)] if seen else self.round_phase
+        if 0 < behind < len(seen):
+            between = seen[behind] - base
             step = between / max(round(between / step), 1)
         return base + math.ceil((at - base) / step - AS_GOOD_AS_THERE) * step
 

@@ -49,9 +49,14 @@ def test_passes_that_come_at_once_are_no_rounds_and_the_others_drift():
 
 def test_rounds_go_on_from_those_that_were_seen():
     timing = Timing(round=1.0, round_phase=0.25, rounds_seen=(3.5, 6.75))
-    assert [timing.round_at(at) for at in (0.5, 2.6, 3.5, 3.6, 6.4, 6.8)] == pytest.approx(
-        [0.25 + 13 / 12, 3.5, 3.5, 3.5 + 13 / 12, 6.75, 7.75]
+    assert [timing.round_at(at) for at in (0.6, 2.6, 3.5, 3.6, 6.4, 6.8)] == pytest.approx(
+        [1.5, 3.5, 3.5, 3.5 + 13 / 12, 6.75, 7.75]
     )
+
+
+def test_rounds_before_the_first_that_was_seen_are_as_far_apart_as_usual():
+    timing = Timing(round=1.0, round_phase=0.625, rounds_seen=(0.5, 1.5))
+    assert [timing.round_at(at) for at in (-24.0, -23.4, 0.1, 0.5)] == [-23.5, -22.5, 0.5, 0.5]
 
 
 def test_backfill_wakes_up_when_it_was_seen_to():
