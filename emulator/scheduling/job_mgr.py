@@ -102,8 +102,8 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     wants = {
         partition.name: _known_want(request_class, request, partition, cluster, lifted) for partition in partitions
     }
-    unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
-    unchecked = unchecked or updated
+    # Another job that an update leaves without nodes is put on hold as the main loop comes to it.
+    unchecked = (updated or cluster.parameters.ignore_constraint_validation) and bool(request.options.constraint)
     if unchecked:
         _without_nodes(request_class, wants, partitions, cluster)
     soft = cluster.parameters.time_min_as_soft_limit
@@ -127,10 +127,11 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_limits(job, named, cluster)
     _check_licenses(request, cluster)
     _check_tasks(request.options, partitions, cluster)
-    _check_excluded(request.options)
+    if not updated:
+        _check_excluded(request.options)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
-    unchecked = unchecked or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
+    unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
