@@ -172,11 +172,11 @@ def _options(setting: Setting, options: Vocabulary, findings: Findings) -> Itera
         option = _option(word, options.subject, text if equals else "YES", setting.location, findings)
         if option is None or word.several:
             yield from () if option is None else (option,)
-        elif option.name not in first:
-            first[option.name] = option.text
+        elif word.name not in first:
+            first[word.name] = option.text
             yield option
-        elif option.text != first[option.name]:
-            again = f"{word.name}={option.text} is stated again: the first one counts, {first[option.name]}"
+        elif option.text != first[word.name]:
+            again = f"{word.name}={option.text} is stated again: the first one counts, {first[word.name]}"
             findings.notice(setting.location, again)
 
 

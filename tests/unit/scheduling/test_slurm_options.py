@@ -24,7 +24,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 CONF = """\
 SchedulerType=sched/{scheduler}
-SchedulerParameters=bf_interval=10,bf_resolution=1{options}
+SchedulerParameters={options}bf_interval=10,bf_resolution=1
 PriorityType=priority/basic
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
@@ -53,7 +53,9 @@ def simulated(
         JobRequest(number, one[0], one[1], parse_sbatch(one[2].split()), "me", **(one[3] if len(one) > 3 else {}))  # type: ignore[arg-type]
         for number, one in enumerate(submissions, 1)
     ]
-    stated = {"options": options, "lines": lines, "partition": partition, "scheduler": scheduler, "nodes": nodes}
+    # Of two of one name the first counts.
+    first = f"{options.removeprefix(',')}," if options else ""
+    stated = {"options": first, "lines": lines, "partition": partition, "scheduler": scheduler, "nodes": nodes}
     conf = parse_slurm_conf(CONF.format(**stated))
     orders = [(at, partial(scontrol, text)) for at, text in actions]
     controller = Controller(conf, requests, orders, slurm_version=version, compiled=compiled)
