@@ -24,7 +24,7 @@ from emulator.truth.inputs import Inputs, inputs_of
 from emulator.truth.known import Known
 from emulator.workload.scenario import Scenario
 from emulator.workload.scenario_reader import read_scenario
-from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.errors import InputError, SlurmSimError
 from slurm_sim_plugins.plan import Hole
 
 APART = 2.5
@@ -234,12 +234,18 @@ def compared(recording: Path, log: Path) -> tuple[int, list[Divergence]]:
 
 
 @click.command()
-@click.argument("recording", type=click.Path(path_type=Path))
-@click.argument("log", required=False, type=click.Path(path_type=Path))
+@click.argument("recording", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("log", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--all", "every", is_flag=True, help="Name each cycle that differs, not the first alone.")
 def main(recording: Path, log: Path | None, every: bool) -> None:
     """Compare the plans in a controller's LOG (by default beside the RECORDING) with the emulator's."""
-    cycles, found = compared(recording, log or recording.with_suffix(".log"))
+    beside = log or recording.with_suffix(".log")
+    if not beside.is_file():
+        raise click.ClickException(f"{beside} does not exist; slurm-sim record --keep-log keeps it beside a recording")
+    try:
+        cycles, found = compared(recording, beside)
+    except SlurmSimError as error:
+        raise click.ClickException(str(error)) from error
     for one in found if every else found[:1]:
         click.echo(one)
     click.echo(f"{recording}: {len(found)} of {cycles} cycles differ")

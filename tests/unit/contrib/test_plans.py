@@ -70,7 +70,14 @@ def test_the_first_cycle_that_differs_is_named_with_its_plan(tmp_path):
 
 def test_a_log_of_another_recording_is_refused(tmp_path):
     done = CliRunner().invoke(main, files(tmp_path, "2026-11-23T14:02:01", submit=3.0))
-    assert "the log is that of another recording" in str(done.exception)
+    assert (done.exit_code, "the log is that of another recording" in done.output) == (1, True)
+
+
+def test_files_that_are_missing_are_named(tmp_path):
+    recording, log = files(tmp_path, "2026-11-23T14:02:01")
+    Path(log).unlink()
+    assert "slurm-sim record --keep-log" in CliRunner().invoke(main, [recording]).output
+    assert "does not exist" in CliRunner().invoke(main, [str(tmp_path / "no.yaml")]).output
 
 
 def plan(job: str, start: float) -> Plan:
