@@ -95,12 +95,12 @@ class Divergence(NamedTuple):
         return f"{_told('Slurm', self.real, self.first)}\n{_told('emulated', self.emulated, self.first)}"
 
 
-def _told(whose: str, cycle: Cycle | None, first: int) -> str:
+def _told(side: str, cycle: Cycle | None, first: int) -> str:
     if cycle is None:
-        return f"  {whose}: no cycle"
+        return f"  {side}: no cycle"
     plan = f"plan {first + 1}: {cycle.plans[first]}" if first < len(cycle.plans) else f"no plan {first + 1}"
     started = f", started {', '.join(cycle.started)}" if cycle.started else ""
-    return f"  {whose}: cycle at {cycle.at:.1f} s, {len(cycle.plans)} plans{started}; {plan}"
+    return f"  {side}: cycle at {cycle.at:.1f} s, {len(cycle.plans)} plans{started}; {plan}"
 
 
 def cycles_of(log: Iterable[str], zero: float, names: Mapping[int, str]) -> Iterator[Cycle]:

@@ -304,6 +304,7 @@ def play(task: Task) -> Played:
             passes = told_in(lines, PASS, player.zero)
         with log.open(encoding="utf-8", errors="replace") as lines:
             cycles = [round(at, 3) for at in told_in(lines, BEGUN, player.zero) if at > 0]
+        glances = _rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed)
         rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(
             version=version,
@@ -312,8 +313,8 @@ def play(task: Task) -> Played:
             second=round(player.zero % 1, 2),
             rounds=rounds,
             rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],
-            glances=_rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed),
-            glances_seen=cycles,
+            glances=glances,
+            glances_seen=cycles if glances is not None else [],
             end=round(end, 1),
             jobs=[row | {"submit": told.taken.get(row["id"], row["submit"])} for row in player.jobs],
             rejected=player.rejected,

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -102,9 +103,9 @@ def _scenario(tree: Tree) -> Scenario:
         backfill=fields.get("backfill", Tree.second),
         second=fields.get("second", Tree.second) or 0.0,
         rounds=fields.get("rounds", _rounds),
-        rounds_seen=fields.get("rounds_seen", _each(Tree.second)) or (),
+        rounds_seen=fields.get("rounds_seen", _seen("rounds" in fields)) or (),
         glances=fields.get("glances", _rounds),
-        glances_seen=fields.get("glances_seen", _each(Tree.second)) or (),
+        glances_seen=fields.get("glances_seen", _seen("glances" in fields)) or (),
         overhead=fields.get("overhead", Tree.second),
         outlasted=fields.get("outlasted", _of_runs(keys, _second_if_known)) or MappingProxyType({}),
         cleared=cleared,
@@ -146,6 +147,20 @@ def _rounds(tree: Tree) -> tuple[float, float]:
     if not 1 <= period < 2:
         raise tree.error(f"a round of a thread takes a second and a little, not {period:g} s")
     return first, period
+
+
+def _seen(known: bool) -> Callable[[Tree], tuple[float, ...]]:
+    """Times at which a thread went round, ascending; they refine rounds that are known."""
+
+    def checked(tree: Tree) -> tuple[float, ...]:
+        if not known:
+            raise tree.error("rounds that were seen have no effect without rounds or glances, the length of one")
+        times = _each(Tree.second)(tree)
+        if any(later < earlier for earlier, later in pairwise(times)):
+            raise tree.error("rounds that were seen come one after the other: their times ascend")
+        return times
+
+    return checked
 
 
 def _each(read: Callable[[Tree], T]) -> Callable[[Tree], tuple[T, ...]]:
