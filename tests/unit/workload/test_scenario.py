@@ -159,7 +159,11 @@ def test_what_a_file_does_not_have_is_none(write):
         ("note:", "cleared: {A: [0.5]}\nnote:", "2: 'A' is not a job, a task or a component"),
         ("note:", "cleared: {'1': [0.5]}\nsaid_clear: {'2': [true]}\nnote:", "3: '2' is not in cleared"),
         ("note:", "glances_seen: [1.0]\nnote:", "2: rounds that were seen have no effect without rounds or glances"),
-        ("note:", "rounds: [0.5, 1.01]\nrounds_seen: [2.5, 1.5]\nnote:", "3: rounds that were seen come one after the other"),
+        (
+            "note:",
+            "rounds: [0.5, 1.01]\nrounds_seen: [2.5, 1.5]\nnote:",
+            "3: rounds that were seen come one after the other",
+        ),
         ("scenario: s", "scenario: [s]", "1: is seq, not text"),
         ("scenario: s", "scenario: 5", "1: '5' is int, not text: put it in quotes"),
         ("note:", "scenario: t\nnote:", "2: 'scenario' comes twice"),
