@@ -137,11 +137,18 @@ class Cluster:
 
     def run(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run one of Slurm's commands, and wait for it."""
-        return subprocess.run(  # noqa: S603 - arguments are checked
+        process = self.begin(argv)
+        stdout, stderr = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    def begin(self, argv: Sequence[str]) -> subprocess.Popen[str]:
+        """Run one of Slurm's commands, and do not wait for it: ``scancel`` may try again for two minutes."""
+        return subprocess.Popen(  # noqa: S603 - arguments are checked
             list(argv),
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
             cwd=self._folder if self._root.folder is None else None,

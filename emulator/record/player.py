@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ from slurm_sim_plugins.errors import SlurmSimError
 
 LOOK = 0.25
 """Seconds between two looks."""
+MOMENT = 0.01
+"""Seconds after which it is asked again whether a command has ended."""
 LONGER = 0.006
 """Seconds of the machine's clock by which a round of the controller's loop outlasts its second, at most."""
 OVERSLEPT = 0.002
@@ -158,12 +161,14 @@ class Player:
         self.jobs: list[dict[str, Any]] = []
         self.rejected: list[dict[str, Any]] = []
         self.actions: list[tuple[float, str, str]] = []
+        """In the order in which they were carried out."""
         self.names: dict[int, str] = {}
         """Of arrays and heterogeneous jobs."""
         self._scenario = scenario
         self._cluster = cluster
         self._stops = may_suspend(scenario)
         self._ids: dict[int, int] = {}
+        self._going: list[tuple[str, subprocess.Popen[str]]] = []
         self._looks = self._late = 0
         time.sleep(-time.time() % grain(scenario.slurm_conf))
         self.zero = time.time()
@@ -197,17 +202,20 @@ class Player:
                 self._cluster.check()
                 news = self.now()
             self._cluster.check()
+            self._note_ended()
             at = self.now()
             shown = self._cluster.run(["scontrol", "-o", "-d", "show", "job"])
             seen = jobs_of(shown.stdout, self.names)
             if self.timeline.look(at, seen) or shown.returncode:  # A busy controller does not answer in time.
                 news = at
-            if not todo and at - news > _patience(seen):
+            if not todo and not self._going and at - news > _patience(seen):
                 break
             coming = min(at + LOOK, todo[0][0]) if todo else at + LOOK
             time.sleep(max(coming - self.now(), 0.0))
             self._looks += 1
             self._late += self.now() - at > LATE
+        for _, process in self._going:
+            process.kill()
         return at
 
     def _todo(self) -> Iterator[tuple[float, Submission | Action]]:
@@ -219,9 +227,20 @@ class Player:
             self._submit(what)
             return
         words = argv(what.command.text, self._ids)
-        done = self._cluster.run(words)
-        at = round(self.now(), 2)  # A command asks the controller just before it ends.
-        self.actions.append((at, " ".join(_quoted(word) for word in words), (done.stdout + done.stderr).strip()))
+        process = self._cluster.begin(words)
+        self._going.append((" ".join(_quoted(word) for word in words), process))
+        latest = self.now() + LATE
+        while process.poll() is None and self.now() < latest:
+            time.sleep(MOMENT)
+        self._note_ended()
+
+    def _note_ended(self) -> None:
+        """Note commands that have ended: most do at once, but ``scancel`` tries again where a job has not begun."""
+        for command, process in list(self._going):
+            if process.poll() is not None:
+                at = round(self.now(), 2)  # A command asks the controller just before it ends.
+                self.actions.append((at, command, "".join(process.communicate()).strip()))
+                self._going.remove((command, process))
 
     def _submit(self, job: Submission) -> None:
         words = ["sbatch", "--parsable", "--output=/dev/null", f"--chdir={self._cluster.environment['HOME']}"]

@@ -39,6 +39,11 @@ NOT_GIVEN = (
 
 Without such an answer commands are done that ``scontrol`` would not take: not all recordings have them word by word.
 """
+BY_CHANCE = "Resource temporarily unavailable for job "
+"""What a controller of 24.11 and later answers now and then where a job goes to another partition without accounting.
+
+It finds no association, and hands on the error that its thread met last, whatever that was: the job stays as it is.
+"""
 NO_JOB = "Invalid job id specified"
 """What it says of one that names no job by its number."""
 FAR_FROM_ALL = 1_000_000
@@ -110,11 +115,12 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
 def _refusal(action: Action, numbers: Collection[int]) -> str:
     """Why a command is not to be done here; empty if it is.
 
-    Either ``scontrol`` did not hand it on, or it was refused and names no recorded job: that number a task may have.
+    Either ``scontrol`` did not hand it on, or the controller refused it by chance, or it was refused and names no
+    recorded job: that number a task may have.
     """
     output, named = action.output or "", NAMED.search(action.command.text)
     none = output.startswith(NO_JOB) if named is None else int(named[2]) not in numbers
-    return output if none or output.startswith(NOT_GIVEN) else ""
+    return output if none or output.startswith((*NOT_GIVEN, BY_CHANCE)) else ""
 
 
 def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:

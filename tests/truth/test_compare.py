@@ -259,6 +259,7 @@ reason = "it was released"
         ("scontrol update NodeName=n1 State=DOWN", "You must specify a reason when DOWNING or DRAINING a node. ..."),
         ("scontrol requeue A", "Invalid job id specified for job A"),
         ("scontrol update A TimeLimit=1", "No valid entity in update command"),
+        ("scontrol update JobId=1 Partition=hi", "Resource temporarily unavailable for job 1"),
     ],
 )
 def test_what_scontrol_did_not_hand_on_is_refused_here_too(tmp_path, command, answer):
