@@ -53,9 +53,12 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
     if options.tasks is None and options.tasks_per_node is None and (options.min_nodes or 1) > (stated.min_nodes or 1):
         stated = replace(stated, tasks=options.min_nodes)
     most = stated.max_nodes if "-" in value else options.max_nodes
-    if most is not None and most < (stated.min_nodes or 1):
+    if most is None:
+        # Without a bound on nodes it has as many as its tasks need, but no fewer.
+        return replace(stated, min_nodes=None, max_nodes=None) if stated.min_nodes == 1 else stated
+    if most < (stated.min_nodes or 1):
         raise ValueError("Node count specification invalid")
-    return replace(stated, max_nodes=most, use_min_nodes=most not in (None, stated.min_nodes))
+    return replace(stated, max_nodes=most, use_min_nodes=most != stated.min_nodes)
 
 
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:

@@ -95,6 +95,10 @@ def _are_alike(cluster: Cluster) -> bool:
 
 def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_words(request, cluster)
+    too_many = _names_too_many(request.options, cluster)
+    if too_many and not updated:
+        options = request.options
+        raise RejectedError(f"invalid number of nodes (-N {len(options.node_list)}-{options.max_nodes})")
     named = partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
@@ -131,6 +135,8 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         _check_excluded(request.options)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
+    if too_many:
+        job.unfit = _words_for(job, partitions[-1], cluster)
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
@@ -454,9 +460,12 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     begin, deadline = request.options.begin, request.options.deadline
     if begin and deadline is not None and deadline < begin:
         raise RejectedError("Incompatible begin and deadline time specification")
-    listed, most = len(request.options.node_list), request.options.max_nodes
-    if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
-        raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
+
+
+def _names_too_many(options: BatchOptions, cluster: Cluster) -> bool:
+    """Whether a job names more nodes than it may have, and must have them all."""
+    bound = options.max_nodes is not None and len(options.node_list) > options.max_nodes
+    return bound and not cluster.parameters.rules.SOME_OF_NAMED
 
 
 def _beside_tasks_of_gpus(options: BatchOptions) -> str:
