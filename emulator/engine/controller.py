@@ -115,7 +115,9 @@ class Controller(Part):
             from emulator.limits.accounting import Accounting
 
             fair_share, tracks = getattr(priority, "fair_share", None), getattr(priority, "tracks_usage", True)
-            cluster.accounting = Accounting(conf, accounts, cluster, -timing.uptime, epoch, period, fair_share, tracks)
+            cluster.accounting = Accounting(
+                conf, accounts, cluster, timing.decays_since, epoch, period, fair_share, tracks
+            )
         policies = cluster.policies = Policies(selection, cluster)
         submits = policies.hooks.job_submit or policies.hooks.job_modify
         cluster.plans_are_seen = plans_are_seen or log is not None or bool(submits or actions)

@@ -91,10 +91,10 @@ class Ticks(Part):
             interval = parameters.sched_interval
             self._every(interval, "main", self._first_round(interval) if timing.round else passes.first_interval)
         if self._period:
-            self._period_due = (-timing.uptime) % self._period
+            self._period_due = timing.decays_since % self._period
             self._every(self._period, "period", self._period_due)
         if self.policies.period and self.policies.period != self._period:
-            self._every(self.policies.period, "renewal", (-timing.uptime) % self.policies.period)
+            self._every(self.policies.period, "renewal", timing.decays_since % self.policies.period)
         if self.rows.gang is not None:
             self._every(parameters.time_slice, "slice", -timing.slice_phase % parameters.time_slice)
 

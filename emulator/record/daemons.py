@@ -26,8 +26,11 @@ READY = 120.0
 PATIENCE = 60.0
 """Seconds in which a daemon must end after SIGTERM."""
 _PARENT_DEATH = 1
-_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] (?:Running as primary controller|debug:  mcs/\w+: init: )")
-"""The last such line comes just before the controller's loop begins: with accounts the priority plugin lies between."""
+_IN_CHARGE = re.compile(
+    r"\[([0-9T:.-]+)\] (?:Running as primary controller|(?:error: )?No fed_mgr state file|debug:  mcs/\w+: init: )"
+)
+"""The last such line comes just before the controller's loop begins: with accounts clusters are asked for between, and
+in 22.05 the priority plugin is loaded."""
 _BACKFILL = re.compile(r"\[([0-9T:.-]+)\] sched: Backfill scheduler plugin loaded")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400

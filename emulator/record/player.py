@@ -21,10 +21,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from emulator.config.operation import SCRIPTS
+from emulator.config.slurm.controller import parameters_of
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import BEGUN, CYCLE, PASS, in_turn, rounds_of, told_in
+from emulator.record.rounds import BEGUN, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
 from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
@@ -90,6 +91,7 @@ class Played:
         version: of Slurm.
         uptime: seconds for which the controller's loop had run when the recording started.
         backfill: the same of backfill's thread.
+        decay: the same of the thread that works out priorities; None if there is none.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None if its log does not say.
         rounds_seen: when it went round and made a pass.
@@ -107,6 +109,7 @@ class Played:
     version: str
     uptime: float
     backfill: float
+    decay: float | None
     second: float
     rounds: tuple[float, float] | None
     rounds_seen: list[float]
@@ -322,13 +325,19 @@ def play(task: Task) -> Played:
         with log.open(encoding="utf-8", errors="replace") as lines:
             passes = told_in(lines, PASS, player.zero)
         with log.open(encoding="utf-8", errors="replace") as lines:
+            full = told_in(lines, FULL, 0.0)
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            decay = decay_begun(lines)
+        with log.open(encoding="utf-8", errors="replace") as lines:
             cycles = [round(at, 3) for at in told_in(lines, BEGUN, player.zero) if at > 0]
         glances = _rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed)
+        interval = parameters_of(scenario.configuration()).sched_interval
         rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(
             version=version,
-            uptime=round(player.zero - loop, 1),
+            uptime=round(player.zero - loop_begun(loop, full, interval), 3),
             backfill=round(player.zero - thread, 1),
+            decay=None if decay is None else round(player.zero - decay, 3),
             second=round(player.zero % 1, 2),
             rounds=rounds,
             rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],

@@ -149,7 +149,7 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     kept = ("scenario", "note", "slurm_conf", *FILES_BESIDE, "operation", "sacctmgr")
     made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
     made |= {"slurm_version": played["version"], "speed": speed}
-    made |= {name: played[name] for name in ("uptime", "backfill", "second")}
+    made |= {name: played[name] for name in ("uptime", "backfill", "decay", "second") if played[name] is not None}
     made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
     made |= {name: played[name] for name in ("rounds_seen", "glances_seen") if played[name]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
+FULL = re.compile(PASS.pattern + r" for full queue")
+_IN_CHARGE = re.compile(r"\[[0-9T:.-]+\] Running as primary controller")
+_PRIORITIES = re.compile(r"\[[0-9T:.-]+\] (?:debug:  )?priority/multifactor: init: ")
+_AT = re.compile(r"\[([0-9T:.-]+)\] ")
 CYCLE = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: [0-9]+ jobs to backfill")
 BEGUN = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: beginning")
 FEWEST = 4
@@ -21,6 +25,12 @@ STEP = 0.0001
 """Seconds between two periods that are tried."""
 NEAR = 0.2
 """Seconds by which a round may lie beside those before it."""
+A_LITTLE = 0.05
+"""Of a second, by which the loop is taken to have begun after or before a full one."""
+MOST = 2.5
+"""Seconds between the log's last line before the loop begins and its beginning, at most."""
+SHORTEST = 10.0
+"""Of intervals of the loop, in seconds, those of which the first pass tells when they began."""
 SURE = 0.6
 """How well passes must agree with rounds, of 1."""
 
@@ -46,6 +56,45 @@ def rounds_of(passes: Sequence[float], longest: float) -> tuple[float, float] | 
     if abs(mean) < SURE:
         return None
     return round(cmath.phase(mean) / math.tau * period % period, 3), round(period, 4)
+
+
+def decay_begun(log: Iterable[str]) -> float | None:
+    """When the thread began that lets usage decay and works out priorities, in seconds since 1970; None without one.
+
+    In 22.05 it begins as its plugin is loaded, in later versions before the controller says that it is in charge.
+
+    Args:
+        log: the controller's, in UTC.
+    """
+    last = begun = None
+    loaded = False
+    for line in log:
+        if (at := _AT.match(line)) is None:
+            continue
+        loads, in_charge = _PRIORITIES.match(line) is not None, _IN_CHARGE.match(line) is not None
+        loaded = loaded or loads
+        if in_charge or (loads and begun is not None):
+            begun = last if in_charge and last is not None else at[1]
+        last = at[1]
+    return datetime.fromisoformat(begun).replace(tzinfo=UTC).timestamp() if loaded and begun is not None else None
+
+
+def loop_begun(measured: float, full: Sequence[float], interval: float) -> float:
+    """When the controller's loop began: it makes a pass over the whole queue once its clock shows an interval more.
+
+    Args:
+        measured: when the log last has a line before that, in seconds since 1970.
+        full: when there were passes over the whole queue, ascending, in the same way.
+        interval: ``sched_interval``, in seconds.
+    """
+    if not full or interval < SHORTEST:
+        return measured
+    whole = [math.floor(at) for at in full]
+    # A round at the very beginning of a second may come a second late; what is late stays so only where rounds drift.
+    second = min(at - max(round((at - measured) / interval), 1) * interval for at in whole)
+    if abs(second - measured) > MOST or math.floor(measured) == second:
+        return measured
+    return second + (A_LITTLE if measured < second else 1 - A_LITTLE)
 
 
 def _mean(passes: Sequence[float], period: float) -> complex:

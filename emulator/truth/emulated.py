@@ -117,6 +117,7 @@ def timing_of(inputs: Inputs) -> Timing:
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,
         backfill_phase=timing.backfill_phase if clock.backfill is None else clock.backfill,
+        decay_phase=clock.decay,
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
         sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,

@@ -37,9 +37,10 @@ A TOML file, each entry with its reason::
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 from emulator.config.tables import read_toml
@@ -104,6 +105,7 @@ class Clock:
         time_slice: seconds by which slices of gang scheduling end before multiples of their length; None for any.
         sweep: when the sweep over time limits falls, in seconds modulo its period; None for what the recording says.
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
+        decay: the same of the thread that works out priorities; None for as long as the controller.
         overhead: seconds by which runs outlasted their work; None where that is not known.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         rounds_seen: when it went round and made a pass, ascending.
@@ -118,6 +120,7 @@ class Clock:
     second: float = 0.0
     time_slice: float | None = None
     backfill: float | None = None
+    decay: float | None = None
     overhead: float | None = None
     rounds: tuple[float, float] | None = None
     glances: tuple[float, float] | None = None
@@ -176,11 +179,11 @@ class Known:
         clocks = self.clocks
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
             backfill = scenario.uptime if scenario.backfill is None else scenario.backfill
-            measured = {"backfill": backfill, "overhead": scenario.overhead}
+            measured = {"backfill": backfill, "decay": scenario.decay, "overhead": scenario.overhead}
             second, rounds, seen = scenario.second, scenario.rounds, scenario.rounds_seen
             if scenario.configuration().rules.ROUNDS_ON_SECONDS:
                 # The log tells seconds better than the recorder, which sees the controller's clock from outside.
-                first = -second % 1 if rounds is None else rounds[0]
+                first = -second % 1 if rounds is None else _first_of(rounds[0], seen)
                 second, rounds, seen = _of_rounds(first, scenario.second), (first, 1.0), ()
             clock = Clock(
                 scenario.name,
@@ -216,6 +219,11 @@ class Known:
         """Why an item may differ, if it may."""
         wanted = (scenario, job, what)
         return next((one for one in self.noise if (one.scenario, one.job, one.what) == wanted), None)
+
+
+def _first_of(first: float, seen: Sequence[float]) -> float:
+    """The part of a second at which rounds begin that begin with seconds of a clock, by those that were seen."""
+    return (first + median((at - first + 0.5) % 1 - 0.5 for at in seen)) % 1 if seen else first
 
 
 def _of_rounds(first: float, recorded: float) -> float:

@@ -284,6 +284,7 @@ class Scenario:
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
         uptime: seconds for which the controller's loop had run when the recording started; None where not known.
         backfill: the same of backfill's thread.
+        decay: the same of the thread that lets usage decay and works out priorities.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         rounds_seen: when it went round and made a pass, ascending.
@@ -312,6 +313,7 @@ class Scenario:
     sweep_phase: float | None
     uptime: float | None
     backfill: float | None
+    decay: float | None
     second: float
     rounds: tuple[float, float] | None
     rounds_seen: tuple[float, ...]

@@ -31,8 +31,8 @@ class Timing:
         job_overhead: what a run takes longer than its work: launch and epilog; a run that is killed takes half of it.
         sweep_phase: when the sweep for exceeded limits falls, modulo 30 s.
         backfill_phase: how long before the first submission backfill went to sleep first.
-        uptime: how long before it the controller was started, from which ``PriorityCalcPeriod`` and ``sched_interval``
-            count.
+        uptime: how long before it the controller was started, from which ``sched_interval`` counts.
+        decay_phase: the same of the thread from which ``PriorityCalcPeriod`` counts; None for as long.
         second_phase: what is added to a time before usage and ages are counted in whole seconds.
         slice_phase: how long before multiples of their length time slices of gang scheduling end.
         round: from one round of the controller's loop, which makes the passes, to the next; 0 where rounds are not
@@ -54,6 +54,7 @@ class Timing:
     sweep_phase: float = 29.0
     backfill_phase: float = 1.5
     uptime: float = 9.0
+    decay_phase: float | None = None
     second_phase: float = 0.0
     slice_phase: float = 1.0
     round: float = 0.0
@@ -64,6 +65,11 @@ class Timing:
     glances_seen: tuple[float, ...] = ()
     ping: float = 0.0
     settled: bool = False
+
+    @property
+    def decays_since(self) -> float:
+        """When the thread began that lets usage decay and works out priorities."""
+        return -(self.uptime if self.decay_phase is None else self.decay_phase)
 
     def round_at(self, at: float) -> float:
         """The first round at a time or later, in seconds; that time itself where rounds are not known.

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from emulator.config.slurm.controller import Timing
-from emulator.record.rounds import BEGUN, CYCLE, PASS, in_turn, rounds_of, told_in
+from emulator.record.rounds import BEGUN, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
 
 LOG = """\
 [2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
@@ -63,3 +63,49 @@ def test_backfill_wakes_up_when_it_was_seen_to():
     timing = Timing(glance=1.0, glances_seen=(3.5, 6.75))
     assert [timing.glance_at(at) for at in (1.0, 3.1, 3.9, 4.2, 6.3, 7.5)] == [1.0, 3.5, 3.5, 4.2, 6.75, 7.5]
     assert Timing().glance_at(2.0) == 2.0
+
+
+ZERO = 1_795_442_400.0
+START = """\
+[2026-11-23T14:00:01.100] debug:  priority/multifactor: init: Priority MULTIFACTOR plugin loaded
+[2026-11-23T14:00:01.400] debug:  Consolidated duplicate config records into c[1-6]
+[2026-11-23T14:00:01.500] Running as primary controller
+[2026-11-23T14:00:02.000] error: No fed_mgr state file (/state/fed_mgr_state) to recover
+"""
+"""Of 24.11."""
+
+
+def test_priorities_are_worked_out_from_before_the_controller_is_in_charge():
+    assert decay_begun(START.splitlines()) == ZERO + 1.4
+
+
+def test_in_the_oldest_version_they_are_from_when_their_plugin_is_loaded():
+    first, *others = START.splitlines()
+    assert decay_begun([*others, first.replace("01.100", "02.600")]) == ZERO + 2.6
+
+
+def test_without_the_plugin_no_priorities_are_worked_out():
+    assert decay_begun(START.splitlines()[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("measured", "full", "begun"),
+    [
+        (10.6, [71.0, 131.0], 11.05),  # The loop began later than the log says.
+        (10.6, [71.0, 130.0], 10.6),  # Only the first of the passes was late.
+        (11.1, [70.0, 130.0], 10.95),  # It began earlier than the log says.
+        (10.6, [], 10.6),
+        (10.6, [30.0], 10.6),  # That says nothing of when it began.
+    ],
+)
+def test_the_loop_began_when_passes_over_the_whole_queue_say(measured, full, begun):
+    assert loop_begun(measured, full, 60.0) == begun
+
+
+def test_short_intervals_do_not_tell_when_the_loop_began():
+    assert loop_begun(10.6, [15.0], 2.0) == 10.6
+
+
+def test_passes_over_the_whole_queue_are_known_from_others():
+    lines = [LOG.splitlines()[0], LOG.splitlines()[0].replace("default depth", "full queue")]
+    assert len(told_in(lines, FULL, 0.0)) == 1
