@@ -286,7 +286,8 @@ class ClusterRun:
         write_run(folder, records, about)
 
     def close(self) -> None:
-        """Let go of the jobs. The parts refer to each other, and would wait for Python's collector of cycles."""
+        """Let go of jobs and submissions. The parts refer to each other, and would wait for Python's collector."""
         cluster = self._controller.cluster
         for jobs in (cluster.jobs, cluster.tasks, cluster.named):
             jobs.clear()
+        self._controller.arrivals.close()

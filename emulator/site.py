@@ -55,6 +55,14 @@ class Site:
         add_accounts(accounts, self.account_commands, "accounts.commands")
         return accounts
 
+    def told(self) -> Site:
+        """Itself with the submissions alone of which it is known where they stand: others are not told of after a run.
+
+        A log of years takes a hundred megabytes, which its records can have then.
+        """
+        located = [request for request in self.submissions.requests if request.location]
+        return replace(self, submissions=replace(self.submissions, requests=located))
+
     def operated(self, config: Config) -> Config:
         """Options of a run, with what a scenario says of scripts if they say nothing."""
         if self._scenario is None or config.operation != Operation():

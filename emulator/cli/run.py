@@ -143,6 +143,8 @@ def run(
                 submissions, site.conf, config=config, report=report, accounts=tree, actions=site.actions, **written
             )
         noise = band_of(result, site, config, catalogue, moved, threshold, warm_up, progress)
+        site = site.told()
+        del submissions, written
         show_site(result, site, tree, threshold, warm_up, as_json, noise)
     if records is not None:
         from emulator.accounting.runfolder import write_jobs

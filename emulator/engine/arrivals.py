@@ -66,7 +66,8 @@ class Arrivals(Part):
         self._het_jobs = het_jobs
         self._passes = passes
         self._requests = requests
-        self._ids = {request.id for request in requests} | check_numbers(requests)
+        self._numbers = check_numbers(requests)
+        self._ids: set[int] | None = None
         self._components = gathered(requests)
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
         self.records = Records(self.cluster, self.reservations)
@@ -76,6 +77,10 @@ class Arrivals(Part):
             log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
+
+    def close(self) -> None:
+        """Let go of the submissions, once a run has ended."""
+        self._requests, self._ids, self._components = (), None, {}
 
     def come(self, index: int) -> None:
         """The submission of this index comes now."""
@@ -263,6 +268,8 @@ class Arrivals(Part):
 
     def _free_ids(self, after: int) -> Iterator[int]:
         """Ids that no submission has, for tasks of an array."""
+        if self._ids is None:
+            self._ids = {request.id for request in self._requests} | self._numbers
         for number in count(after + 1):
             if number not in self._ids:
                 self._ids.add(number)

@@ -60,10 +60,11 @@ def check_numbers(requests: Sequence[JobRequest]) -> set[int]:
     Raises:
         InputError: another job has one of them.
     """
-    taken = {request.id: request for request in requests}
+    whole = [request for request in requests if request.options.components]
+    taken = {request.id: request for request in requests} if whole else {}
     numbers: set[int] = set()
-    for request in requests:
-        for component in request.components()[1:] if request.options.components else ():
+    for request in whole:
+        for component in request.components()[1:]:
             other = taken.get(component.id)
             if other is not None:
                 raise InputError(
