@@ -33,7 +33,9 @@ def add_to(files: dict[str, str], draws: Draws, own: bool) -> list[str]:
         _topology(files, draws)
     words = []
     if draws.often(0.15):
-        words += [f"mtbf={draws.one(600, 3600, 20000)}", f"mttr={draws.one(60, 1200)}"]
+        # Most nodes are up: jobs on several would come to no end else.
+        failures = draws.one(600, 3600, 20000)
+        words += [f"mtbf={failures}", f"mttr={min(draws.one(60, 1200), failures // 10)}"]
     if draws.often(0.15):
         _power_saving(files, draws)
         words += draws.stated(0.5, resume_time=(5, 45, 90), resume_failures=(0.2,))

@@ -20,7 +20,7 @@ from slurm_sim_plugins.views import View
 MINUTE = 60.0
 """Seconds by which a planned start must move to be told: plans change with every pass."""
 REPORT_EVERY = 64
-"""Ends of jobs between two reports of progress."""
+"""Ends of jobs between two reports of progress; of the first jobs each is reported, for a run may have no more."""
 TIME_SLICE = "time slice"
 """Why a run stands still or goes on that takes turns with others on its CPUs."""
 UNASKED = {State.NODE_FAIL: "NodeDown", State.FAILED: "NonZeroExitCode"}
@@ -169,7 +169,7 @@ class Telling:
     def _one_less(self) -> None:
         """A submission is over."""
         self._over += 1
-        if self._report.tell is not None and self._over % REPORT_EVERY == 0:
+        if self._report.tell is not None and (self._over < REPORT_EVERY or self._over % REPORT_EVERY == 0):
             self._report.tell(self._over)
 
 

@@ -64,6 +64,13 @@ def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
     assert (summary["completed"], summary["timeout"], summary["rejected"]) == (2, 1, 1)
 
 
+def test_each_of_the_first_jobs_that_are_over_is_reported() -> None:
+    told: list[int] = []
+    submissions = [request(number, number, 10, "-n1", "-t5") for number in range(1, 101)]
+    simulate([*submissions, request(101, 0, 10, "-n8", "-N1", "-t5")], parse_slurm_conf(CONF), report=told.append)
+    assert told == list(range(1, 65))
+
+
 @pytest.mark.slow
 def test_the_same_submissions_give_the_same_records() -> None:
     submissions = [request(number, number * 3, 50 + number, f"-n{number % 5 + 1}", "-t5") for number in range(1, 30)]
