@@ -17,6 +17,7 @@ import click
 import yaml
 
 from emulator.record import Options
+from emulator.record.daemons import Root, short
 from emulator.record.record import dump, merged
 from emulator.record.record import repeats as repeats_of
 from emulator.truth import Verdict, judge
@@ -32,6 +33,8 @@ SCHEDULE = {"start", "nodes", "outcome", "state", "runs", "order", "rejection", 
 """What a job's schedule is; the rest are figures and words about it."""
 KEPT = re.compile(r"(?i)^(NodeName|PartitionName|SelectType|Accounting)")
 """Lines of a configuration that are not tried without."""
+LATER = (((22, 5), re.compile(r"(?m) MaxCPUsPerSocket=\S+|^PreemptParameters=.*\n")),)
+"""Versions, and what is drawn that they and those before them do not take."""
 
 
 @dataclass
@@ -161,6 +164,14 @@ def _about(text: str, kept: set[int]) -> bool:
     return found is None or "reservation" in text or int(found[1]) in kept
 
 
+def suited(document: Document, version: tuple[int, int]) -> Document:
+    """The scenario without what a version of Slurm does not take in its configuration."""
+    conf = document["slurm_conf"]
+    for last, words in LATER:
+        conf = words.sub("", conf) if version <= last else conf
+    return document | {"slurm_conf": conf}
+
+
 def shrunk(document: Document, differs: Callable[[Document], bool], budget: int) -> Document:
     """The smallest scenario that was found to differ with so many recordings."""
     again = True
@@ -216,8 +227,10 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(out, Options(1, speed, slurm_root, 900.0, any_load))
     first, _, last = seeds.partition("-")
+    version = short(Root(slurm_root).version())
     documents = [yaml.safe_load(path.read_text()) for path in given] or [
-        (wider_of if wide else scenario_of)(seed, het_jobs) for seed in range(int(first), int(last or first) + 1)
+        suited((wider_of if wide else scenario_of)(seed, het_jobs), version)
+        for seed in range(int(first), int(last or first) + 1)
     ]
     total: list[Found] = []
 

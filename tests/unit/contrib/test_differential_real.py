@@ -2,7 +2,7 @@
 
 import pytest
 
-from contrib.differential.real import Found, shrunk, smaller
+from contrib.differential.real import Found, shrunk, smaller, suited
 from contrib.differential.scenarios import scenario_of
 from contrib.differential.wider import wider_of
 from emulator.record.checks import checked
@@ -33,6 +33,14 @@ def test_devices_that_are_said_have_files_and_leave_out_none():
         assert all(" File=" in line for line in gpus)
         have = [line for line in each["slurm_conf"].splitlines() if "Gres=gpu" in line]
         assert len({line.split()[0] for line in gpus}) == len(have)
+
+
+def test_words_that_a_version_does_not_take_are_left_out():
+    all_ = [wider_of(seed) for seed in range(1, 100)]
+    assert [suited(each, (24, 11)) for each in all_] == all_
+    for word in ("MaxCPUsPerSocket", "PreemptParameters"):
+        assert any(word in each["slurm_conf"] for each in all_)
+        assert not any(word in suited(each, (22, 5))["slurm_conf"] for each in all_)
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
