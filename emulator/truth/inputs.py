@@ -127,8 +127,12 @@ def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
     for job in scenario.submissions:
         if not job.made:
             request = _request(job, known.work_of(scenario.name, job.name))
+            # Of a run that was requeued nothing is known: its nodes say so themselves, as those of killed ones do.
             asked = {
-                key: tuple(not said for said in scenario.said_clear.get(key, [False] * len(runs)))
+                key: tuple(
+                    cleared is not None and not said
+                    for cleared, said in zip(runs, scenario.said_clear.get(key, [False] * len(runs)), strict=True)
+                )
                 for key, runs in scenario.cleared.items()
             }
             outlasts, clears = _of_runs(job, scenario.outlasted), _of_runs(job, scenario.cleared)

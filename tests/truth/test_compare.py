@@ -212,18 +212,28 @@ def test_nothing_of_what_was_recorded_is_done(tmp_path):
         assert (one.requests, one.actions, one.sweep_phase) == (other.requests, other.actions, other.sweep_phase)
 
 
+def test_nodes_of_a_run_of_which_nothing_is_known_say_that_they_are_clear(tmp_path):
+    """A real Slurm 24.11.5 made a pass as soon as the nodes of a requeued job were clear."""
+    job = "{name: A, id: 1, submit: 1.0, run: 20, sbatch: [-N1, -t1]}"
+    text = f"cleared: {{'1': [null, 0.02]}}\n{CONF}jobs:\n- {job}\n"
+    (request,) = inputs_of(scenario(tmp_path, text), Known()).requests
+    assert [request.says_clear(run) for run in (0, 1, 2)] == [True, False, True]
+
+
 def test_refused_submissions_have_the_numbers_of_records_that_slurm_made(tmp_path):
     refusals = {
         "X": ("-N1 -n99", "More processors requested than permitted"),
-        "Y": ("-N1 -dafter:1", "Job dependency problem"),
+        "V": ("-N1 --prefer=none", "Invalid preferred feature specification"),
+        "W": ("-N1 -Cnone", "Invalid feature specification"),
+        "Y": ("-N1 -dafter:3", "Job dependency problem"),
     }
     rows = "".join(
         f"- {{name: {name}, at: 1.0, sbatch: [{', '.join(line.split())}], error: 'sbatch: error: {words}'}}\n"
         for name, (line, words) in refusals.items()
     )
-    text = f"{CONF}jobs:\n- {{name: A, id: 2, submit: 2.0, run: 20, sbatch: [-N1, -t1]}}\nrejected:\n{rows}"
+    text = f"{CONF}jobs:\n- {{name: A, id: 4, submit: 2.0, run: 20, sbatch: [-N1, -t1]}}\nrejected:\n{rows}"
     names = inputs_of(scenario(tmp_path, text), Known()).names
-    assert (names[1], names[2]) == ("Y", "A")
+    assert [names[number] for number in (1, 2, 3, 4)] == ["V", "W", "Y", "A"]
 
 
 def test_components_have_numbers_that_no_refused_submission_has(tmp_path):
