@@ -418,9 +418,14 @@ class Accounting:
         return acct_policy.before_nodes(account, limit, self.usage)
 
     def refusal(
-        self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None, planned: bool = False
+        self,
+        job: LimitedJob,
+        partition: Partition,
+        allocation: Allocation | None = None,
+        planned: bool = False,
+        nodes: int = 0,
     ) -> str:
-        """Why a job cannot start on nodes (None: on any); empty if it can.
+        """Why a job cannot start on nodes (None: on any, so many of them if that is known); empty if it can.
 
         For a later start all of its nodes count, but those that it names and that count already (recorded); where
         versions know which nodes are planned, it is these.
@@ -429,7 +434,7 @@ class Accounting:
         if account is None or not account.tests_resources:
             return ""
         if allocation is None:
-            amounts = self._wanted(job, partition, self._cpus_found.get(job.id, 0))
+            amounts = self._wanted(job, partition, self._cpus_found.get(job.id, 0), nodes)
         else:
             self._cpus_found[job.id] = float(self._cluster.machine.cpus_of(allocation))
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
@@ -451,6 +456,11 @@ class Accounting:
 
     def _with_nodes(self, account: Account, amounts: Vector, limit: float, usage: Usage) -> str:
         return acct_policy.with_nodes(account, amounts, limit, usage, "SAFE" in self.enforces)
+
+    def counts_amounts(self, job: LimitedJob, partition: Partition) -> bool:
+        """Whether limits on what jobs have hold for a job."""
+        account = self._limited(job, partition)
+        return account is not None and account.tests_resources
 
     def heavier(self, job: LimitedJob, partition: Partition) -> Mask | None:
         """Nodes that would count against a limit in addition, where others of their line count already; None for none.
@@ -506,9 +516,9 @@ class Accounting:
                 self.manager.open_row(quality.of(quality.accounts, account))
         self.usage.grow(self.manager.rows)
 
-    def _wanted(self, job: LimitedJob, partition: Partition, cpus: float = 0) -> Vector:
+    def _wanted(self, job: LimitedJob, partition: Partition, cpus: float = 0, nodes: int = 0) -> Vector:
         want, managed = job.wants[partition.name], self._cluster.parameters.memory
-        return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus)
+        return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
 
     @staticmethod
     def forget(job: LimitedJob, reason: str = "None") -> None:

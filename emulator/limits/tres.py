@@ -51,15 +51,23 @@ class Tres:
         self._weights: dict[str, list[tuple[int, float]]] = {}
 
     def wanted(
-        self, want: Want, options: BatchOptions, partition: Partition, machine: Machine, managed: bool, cpus: float = 0
+        self,
+        want: Want,
+        options: BatchOptions,
+        partition: Partition,
+        machine: Machine,
+        managed: bool,
+        cpus: float = 0,
+        nodes: int = 0,
     ) -> Vector:
         """What a job asks for before it is placed, with what it needs there; memory only where it is managed.
 
-        Once nodes were found for it, it counts with the CPUs that it would have had there.
+        Once nodes were found for it, it counts with the CPUs that it would have had there; with ``nodes`` it counts
+        with so many of them.
         """
-        nodes = want.min_nodes
+        nodes = max(nodes, want.min_nodes)
         amounts = [0.0] * len(self.names)
-        amounts[CPU] = cpus or float(max(options.tasks_on(nodes) * want.cpus_per_task, nodes))
+        amounts[CPU] = cpus or float(max(options.tasks_on(want.min_nodes) * want.cpus_per_task, want.min_nodes))
         amounts[NODE] = float(nodes)
         if managed:
             amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_cpu * amounts[CPU]
@@ -70,7 +78,7 @@ class Tres:
                     count for name, stated, count in gres if name == kind and type_ in ("", stated)
                 )
             of_task = sum(one.count for one in options.of_tasks if one.name == kind and type_ in ("", one.type))
-            amounts[index] = max(amounts[index], of_task * options.tasks_on(nodes))
+            amounts[index] = max(amounts[index], of_task * options.tasks_on(want.min_nodes))
         self._add_licenses(amounts, options)
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts

@@ -30,7 +30,7 @@ from emulator.state.wants import (
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.nodes import Choice, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Choice, Mask, Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
@@ -331,7 +331,7 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
         cluster.fits_alone[key] = fits_idle(want, partition.nodes, cluster)
-    return cluster.fits_alone[key]
+    return bool(cluster.fits_alone[key])
 
 
 def fits_idle(want: Want, nodes: Mask, cluster: Cluster) -> bool:
@@ -341,7 +341,12 @@ def fits_idle(want: Want, nodes: Mask, cluster: Cluster) -> bool:
 
 
 def fits_unplaced(want: Want, nodes: Mask, cluster: Cluster) -> bool:
-    """Whether what a job needs would fit onto nodes if they were idle: Slurm does not place tasks for this.
+    """Whether what a job needs would fit onto nodes if they were idle."""
+    return chosen_idle(want, nodes, cluster) is not None
+
+
+def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
+    """Which nodes a job would have if all were idle, or None if it would not fit: Slurm places no tasks for this.
 
     Nor does it look at switches: for nodes on few of them a job waits as it does for nodes in use.
     """
@@ -357,7 +362,7 @@ def fits_unplaced(want: Want, nodes: Mask, cluster: Cluster) -> bool:
     )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
     alone = counting_shares(cluster.before_jobs(alone), cluster.machine)
-    return bool(nodes.any()) and choose(alone, cluster.machine.free(), nodes) is not None
+    return choose(alone, cluster.machine.free(), nodes) if nodes.any() else None
 
 
 def preferred_part(options: BatchOptions, want: Want, cluster: Cluster) -> Want:

@@ -29,7 +29,14 @@ from emulator.scheduling.job_mgr import (
     stops_at_busy,
 )
 from emulator.scheduling.preempt import license_victims, make_way, victims
-from emulator.scheduling.reasons import FOR_MAINTENANCE, NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
+from emulator.scheduling.reasons import (
+    FOR_MAINTENANCE,
+    NODE_NOT_AVAILABLE,
+    fits_alone,
+    nodes_alone,
+    reason_of_nodes,
+    some_closed,
+)
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Pair
@@ -309,10 +316,9 @@ class _Pass:
         """Start a job if it finds nodes, also those of jobs that make way; True as well where a limit forbids it."""
         cluster = self._cluster
         found = cluster.select(job, partition, allowed)
-        if self._over_limit(job, partition, found):
-            return True
         if found is not None:
-            self._start(job, partition, found)
+            if not self._over_limit(job, partition, found):
+                self._start(job, partition, found)
             return True
         shared = self._controls.rows.select(job, partition, allowed)
         if shared is not None:
@@ -320,7 +326,7 @@ class _Pass:
                 self._start(job, partition, shared[1], shared[0])
             return True
         chosen, there = victims(job, partition, allowed, self._controls, cluster)
-        if there is not None and self._over_limit(job, partition, there):
+        if self._over_limit(job, partition, there):
             return True
         if not make_way(job, chosen, self._controls, cluster):
             return False
@@ -494,9 +500,17 @@ class _Pass:
         make_way(job, license_victims(job, partition, usable, cluster), self._controls, cluster)
 
     def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
-        """Whether what a job would have is beyond a limit; also where it would not fit anyway."""
-        accounting = self._cluster.accounting
-        return accounting is not None and self._limited(job, partition, accounting.refusal(job, partition, found))
+        """Whether what a job would have is beyond a limit; also where it does not fit now.
+
+        It counts with as many nodes then as it would have if all that are up were idle.
+        """
+        accounting, many = self._cluster.accounting, 0
+        if accounting is None:
+            return False
+        if found is None and accounting.counts_amounts(job, partition):
+            up = self._left(partition)[0] & self._controls.not_reserved(job)
+            many = nodes_alone(job, partition, self._cluster, up)
+        return self._limited(job, partition, accounting.refusal(job, partition, found, nodes=many))
 
     def _limited(self, job: Job, partition: Partition, reason: str, blocks: bool = True) -> bool:
         """Note the reason, if any; such a job blocks no other unless the configuration says so (observation E4)."""

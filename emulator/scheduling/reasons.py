@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.config.slurm.hostlist import compress
-from emulator.scheduling.job_mgr import fits_unplaced, least_nodes
+from emulator.scheduling.job_mgr import chosen_idle, least_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
@@ -101,9 +101,15 @@ def _drained(cluster: Cluster) -> Mask:
 
 def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
     """Whether a job would fit onto these nodes if they were idle."""
+    return nodes_alone(job, partition, cluster, nodes) > 0
+
+
+def nodes_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> int:
+    """On how many of these nodes a job would run if they were idle; 0 if it does not fit."""
     key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
-        known = fits_unplaced(job.wants[partition.name], nodes, cluster)
+        found = chosen_idle(job.wants[partition.name], nodes, cluster)
+        known = 0 if found is None else len(found.nodes)
         cluster.fits_alone[key] = known
     return known

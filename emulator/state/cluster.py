@@ -84,7 +84,7 @@ class Cluster:
         shared: partitions of jobs of a class in their order, with what they need there.
         groups: the groups of each user; empty if they are not known, and any may use any partition.
         nodes_for: the plugin in the SelectType slot.
-        fits_alone: whether jobs of a class fit onto nodes of a partition if they are idle.
+        fits_alone: on how many nodes of a partition jobs of a class fit if they are idle; 0 for none.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Cluster:
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
-        self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
+        self.fits_alone: dict[tuple[int, str, bytes], int] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
     def _compare_partitions(self) -> None:

@@ -218,6 +218,7 @@ def test_all_nodes_of_a_later_start_count_but_those_that_a_job_names(version, na
         job(2, 1, 80, "-n4 -wn2 -t2"),
         job(3, 60, 50, f"-n8 {named} -t1"),
         job(4, 62, 500, "-n4 -wn2 -t10", "cy"),
+        job(5, 61, 50, "-n4 -xn2 -t1", "cy"),  # The main loop stops at it.
     ]
     begun = starts(controller(requests, BOOKS + "modify account a set GrpTRES=node=2\n", conf, version=version))
     assert (begun[4] > 500) == waits
