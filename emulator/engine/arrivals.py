@@ -39,9 +39,10 @@ log = logging.getLogger(__name__)
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
-OF_FEATURES = ("Invalid feature specification", "Invalid preferred feature specification")
-NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM, *OF_FEATURES)
+NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
+OF_FEATURES = ("Invalid feature specification", "Invalid preferred feature specification")
+"""The same of features, which only 22.05 asks for that late."""
 BEFORE_RECORDS = (OF_FEATURES[0], "Invalid job array specification")
 """What is asked of all components of a heterogeneous job before one has a record (24.11; 22.05 not asked)."""
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
-from emulator.engine.arrivals import NEW_RECORD
+from emulator.engine.arrivals import NEW_RECORD, OF_FEATURES
 from emulator.truth.known import Clock, Known, Work
 from emulator.truth.numbers import NAMED
 from emulator.workload.request import JobRequest
@@ -196,7 +196,8 @@ def _signal_time(job: Submission) -> float | None:
 def _passed_over(scenario: Scenario) -> dict[str, int]:
     """Numbers of refused submissions, where just as many are missing between those of the jobs around them.
 
-    Those count of which Slurm makes a record before it refuses them, by its words; all of them if that does not fit.
+    Those count of which Slurm makes a record before it refuses them, by its words, with or without those that want
+    features which no node has; all of them if that does not fit.
     Components of a heterogeneous job have numbers of their own.
     """
     accepted = [(job.submit, job.id, job.id + len(job.options.components)) for job in scenario.submissions]
@@ -208,7 +209,8 @@ def _passed_over(scenario: Scenario) -> dict[str, int]:
     return {
         rejection.name: number
         for (before, behind), all_ in between.items()
-        for some in ([one for one in all_ if one.error.endswith(NEW_RECORD)], all_)
+        for words in ((*NEW_RECORD, *OF_FEATURES), NEW_RECORD, "")
+        for some in [[one for one in all_ if one.error.endswith(words)]]
         if behind - before - 1 == len(some)
         for number, rejection in enumerate(some, before + 1)
     }
