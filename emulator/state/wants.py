@@ -183,7 +183,10 @@ def _by_selection(want: Want, asked: Asked) -> Want:
     kinds = apart and rules.WHOLE_NODES_BY_SIZE and bool(np.any(asked.cluster.machine.kinds))
     counted = bool(asked.options.cpus_per_gpu) and rules.GPUS_COUNT_CPUS
     single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
-    first = rules.FIRST_NODE_FOR_ONE and not partition.least_loaded and not asked.whole_nodes
+    # One that is to be spread gets the first node then, whatever others have to spare, and is not spread.
+    spread = asked.options.spread and asked.one_node and rules.SPREAD_BY_WEIGHTS
+    loads = partition.least_loaded and not spread
+    first = rules.FIRST_NODE_FOR_ONE and not loads and not asked.whole_nodes
     return replace(
         want,
         first_fit=apart and not rules.WHOLE_NODES_BY_SIZE,
@@ -191,8 +194,8 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         largest_first=_largest_first(asked),
         by_kinds=kinds,
         by_leaves=asked.whole_nodes and isinstance(want.tree, Tree),
-        least_loaded=partition.least_loaded,
-        by_looks=partition.least_loaded and rules.LEAST_LOADED_BY_LOOKS,
+        least_loaded=loads,
+        by_looks=loads and rules.LEAST_LOADED_BY_LOOKS,
         # select/linear does neither (recorded).
         last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
         first_node=asked.one_node and first,
