@@ -11,6 +11,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
+from statistics import median
 
 PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
 FULL = re.compile(PASS.pattern + r" for full queue")
@@ -54,7 +56,7 @@ def rounds_of(passes: Sequence[float], longest: float) -> tuple[float, float] | 
     period = max(periods, key=lambda one: abs(_mean(passes, one)))
     mean = _mean(passes, period)
     if abs(mean) < SURE:
-        return None
+        return _one_by_one(passes)
     return round(cmath.phase(mean) / math.tau * period % period, 3), round(period, 4)
 
 
@@ -97,6 +99,16 @@ def loop_begun(measured: float, full: Sequence[float], interval: float) -> float
     return second + (A_LITTLE if measured < second else 1 - A_LITTLE)
 
 
+def _one_by_one(passes: Sequence[float]) -> tuple[float, float] | None:
+    """The same where a busy machine draws out rounds at times: most passes come a round after the one before."""
+    steps = [later - earlier for earlier, later in pairwise(passes)]
+    each = [step for step in steps if 1 <= step < 1 + NEAR]
+    if len(each) < SURE * len(steps):
+        return None
+    period = median(each)
+    return round(next((at for at in passes if at > 0), passes[-1]) % period, 3), round(period, 4)
+
+
 def _mean(passes: Sequence[float], period: float) -> complex:
     """The mean of the passes on a circle that the loop goes once round."""
     return sum(cmath.rect(1, math.tau * at / period) for at in passes) / len(passes)
@@ -105,14 +117,25 @@ def _mean(passes: Sequence[float], period: float) -> complex:
 def in_turn(passes: Sequence[float], period: float) -> list[float]:
     """Those of the passes that rounds of the controller's loop made, as they were; others come at once.
 
+    Where a busy machine holds up the loop for longer than rounds drift, two passes a round apart with none in between
+    say where it goes on.
+
     Args:
         passes: seconds at which there were passes, ascending; the first is one of them, for no job has run then.
         period: seconds from one round to the next, on the whole.
     """
-    found, last = [], passes[0]
+
+    def near(seconds: float) -> bool:
+        return min(seconds % period, -seconds % period) < NEAR
+
+    found, last, beside = list[float](), passes[0], -math.inf
     for at in passes:
-        off = (at - last) % period
-        if min(off, period - off) < NEAR:
-            last = at
+        if near(at - last):
             found.append(round(at, 3))
+        elif at - beside < 2 * period and near(at - beside) and at - beside > NEAR:
+            found += [round(beside, 3), round(at, 3)]
+        else:
+            beside = at
+            continue
+        last, beside = at, -math.inf
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
 import pytest
 
@@ -41,6 +42,13 @@ def test_a_pass_beside_the_rounds_does_not_matter() -> None:
 def test_few_passes_or_passes_anywhere_tell_nothing() -> None:
     assert rounds_of([1.0, 2.0, 3.0], 1.018) is None
     assert rounds_of([at * at * 0.37 % 100 for at in range(200)], 1.001) is None
+
+
+def test_rounds_are_told_where_a_busy_machine_draws_some_out():
+    passes = list(accumulate((1.008 + (0.024 if number // 40 % 2 else 0) for number in range(300)), initial=-3.0))
+    first, period = rounds_of(passes, 1.018) or (0.0, 0.0)
+    assert (first, period) == (0.024, 1.008)
+    assert in_turn(passes, period) == [round(at, 3) for at in passes]
 
 
 def test_passes_that_come_at_once_are_no_rounds_and_the_others_drift():
@@ -109,3 +117,8 @@ def test_short_intervals_do_not_tell_when_the_loop_began():
 def test_passes_over_the_whole_queue_are_known_from_others():
     lines = [LOG.splitlines()[0], LOG.splitlines()[0].replace("default depth", "full queue")]
     assert len(told_in(lines, FULL, 0.0)) == 1
+
+
+def test_rounds_are_found_again_after_the_loop_was_held_up():
+    assert in_turn([1.0, 2.0, 3.4, 4.4, 5.4, 5.8, 6.4], 1.0) == [1.0, 2.0, 3.4, 4.4, 5.4, 6.4]
+    assert in_turn([1.0, 1.5, 2.0, 2.5, 3.0], 1.0) == [1.0, 2.0, 3.0]
