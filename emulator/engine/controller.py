@@ -32,6 +32,7 @@ from emulator.engine.stints import Stints
 from emulator.engine.telling import telling
 from emulator.engine.ticks import Ticks
 from emulator.execution.checkpoints import Checkpoints
+from emulator.scheduling.future import free_in_turn
 from emulator.scheduling.gang import Rows
 from emulator.scheduling.het_jobs import takes_het_jobs
 from emulator.scheduling.plugin_scheduler import PluginScheduler
@@ -131,7 +132,7 @@ class Controller(Part):
             changes=Changes(),
             telling=telling(cluster, policies, log, report),
             rows=Rows(cluster),
-            reservations=Reservations(cluster, made=bool(actions)),
+            reservations=Reservations(cluster, bool(actions), free_in_turn),
             checkpoints=Checkpoints(cluster, conf, accounts, preemption),
             operation=operation,
         )

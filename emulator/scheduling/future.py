@@ -51,6 +51,11 @@ def releases(cluster: Cluster, left_out: Container[int] = ()) -> list[Release]:
     return sorted(ends, key=lambda one: one[:2])
 
 
+def free_in_turn(cluster: Cluster) -> Iterator[Free]:
+    """What is free now, and window by window as running jobs end, as Slurm's select plugin tries it."""
+    return (free for _, free in Future(cluster).from_(cluster.now))
+
+
 class Future:
     """The nodes from now on, if no other job starts.
 

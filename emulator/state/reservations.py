@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -19,7 +19,7 @@ from emulator.state.wants import want_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
-from slurm_sim_plugins.nodes import Ints, Mask
+from slurm_sim_plugins.nodes import Free, Ints, Mask
 from slurm_sim_plugins.topology.tree import Tree
 
 
@@ -41,10 +41,12 @@ class Reservations:
     Args:
         cluster: the cluster state.
         made: whether operators make any. Where they do not, as in most logs, jobs that name one do without.
+        free_in_turn: what is free now, and as running jobs end.
     """
 
-    def __init__(self, cluster: Cluster, made: bool = True) -> None:
+    def __init__(self, cluster: Cluster, made: bool, free_in_turn: Callable[[Cluster], Iterable[Free]]) -> None:
         self._cluster = cluster
+        self._free_in_turn = free_in_turn
         self._made = made
         self.by_name = cluster.reservations
 
@@ -409,8 +411,8 @@ class Reservations:
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.
 
-        On 22.05 those of the leaf that fits best, where there are switches. Before the first job came, Slurm has not
-        gathered nodes by their weights.
+        Those that are idle now go before others that jobs leave in time. On 22.05 those of the leaf that fits best,
+        where there are switches. Before the first job came, Slurm has not gathered nodes by their weights.
         """
         cluster, free = self._cluster, np.flatnonzero(usable)
         if len(free) < count:
@@ -418,10 +420,12 @@ class Reservations:
         if partition is not None and cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
             if not cluster.jobs:
                 usable = usable & (cluster.machine.weight == cluster.machine.weight[free[0]])
-            asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}"]), "root")
-            found = cluster.choose(want_of(asked, partition, cluster, 1), cluster.machine.free(), usable)
-            if found is not None:
-                return found.mask(len(usable))
+            asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}", "--exclusive"]), "root")
+            want = want_of(asked, partition, cluster, 1)
+            for free_then in chain(self._free_in_turn(cluster), [cluster.machine.free()]):
+                found = cluster.choose(want, free_then, usable)
+                if found is not None:
+                    return found.mask(len(usable))
         chosen, tree = cluster.no_nodes(), cluster.machine.tree
         if isinstance(tree, Tree) and not cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
             return _of_leaves(count, usable, tree)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -816,6 +817,27 @@ def test_the_nodes_of_a_reservation_change_with_their_number() -> None:
     assert nodes("NodeCnt=4", "NodeCnt=1", flags="Flags=IGNORE_JOBS") == [0]
     assert nodes("Nodes+=n4") == [1, 2, 3]
     assert nodes("Nodes-=n2") == [2]
+
+
+@pytest.mark.parametrize(
+    ("version", "nodes"),
+    [("22.05", [{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}]), ("24.11", [{6}, {6, 8}, {1, 2, 6}, {1, 2, 6, 8}])],
+)
+def test_idle_nodes_go_to_a_reservation_before_those_that_jobs_leave_in_time(version, nodes) -> None:
+    """Recorded on three versions: from 24.11 on it gets what a job would that starts now, or as the first jobs end."""
+    text = CONF.replace("n[1-2] CPUs=2 Feature=old", "n[1-8] CPUs=4").replace(
+        "NodeName=n[3-4] CPUs=2 Feature=new\n", ""
+    )
+    jobs = ["-wn1 -n4 -t1", "-wn2 -n2 -t1", "-wn3 -n4 -t3", "-wn4 -n1 -t4", "-wn5 -n4 -t2", "-wn7 -n4 -t20"]
+    requests = [
+        JobRequest(number, 0.5 * number, 30.0, parse_sbatch(line.split()), "ada") for number, line in enumerate(jobs, 1)
+    ]
+    made = "scontrol create reservation ReservationName=r{0} StartTime=now+{1} Duration=2 NodeCnt={0} Users=ada"
+    actions = [(5.0 + count, partial(scontrol, made.format(count, 170 + 130 * count))) for count in (1, 2, 3, 4)]
+    found = Controller(parse_slurm_conf(text, "slurm.conf"), requests, actions, slurm_version=version)
+    found.run(20.0)
+    assert not found.refused
+    assert [set(np.flatnonzero(one.nodes) + 1) for one in found.reservations.by_name.values()] == nodes
 
 
 def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
