@@ -22,6 +22,7 @@ from emulator.scheduling.job_mgr import (
     bound_nodes,
     check_count,
     is_barred,
+    lack_of,
     make_job,
 )
 from emulator.scheduling.reasons import fits_alone
@@ -266,7 +267,9 @@ class Arrivals(Part):
         if not is_barred(job, self.cluster) and not any(
             fits_alone(job, partition, self.cluster, partition.nodes & own.nodes) for partition in job.partitions
         ):
-            raise RejectedError(NOT_AVAILABLE)
+            last = job.partitions[-1]
+            lack = lack_of(job, last, self.cluster, last.nodes & own.nodes)
+            raise RejectedError(f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE)
 
     def _free_ids(self, after: int) -> Iterator[int]:
         """Ids that no submission has, for tasks of an array."""

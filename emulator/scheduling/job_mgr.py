@@ -142,7 +142,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
     if not unchecked and not fits and not stops_at_busy(job, partitions[-1], cluster):
-        lack = _lack(job, partitions[-1], cluster)
+        lack = lack_of(job, partitions[-1], cluster, partitions[-1].nodes)
         words = _words_for(job, partitions[-1], cluster)
         job.unfit = f"{lack}\n{words}" if lack else words
         reserved = request.options.reservation
@@ -220,8 +220,8 @@ def _words_for(job: Job, partition: Partition, cluster: Cluster) -> str:
     return NO_SWITCH if beyond else NOT_AVAILABLE
 
 
-def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
-    """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
+def lack_of(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> str:
+    """What each of some nodes of a partition lacks by itself; of nodes that lack different things, what the last does.
 
     Nodes without the features that the job wants, or would rather have, do not count. Where it states alternatives in
     brackets, what such nodes lack can be the answer, too. CPUs are also those for memory, where MaxMemPerCPU bounds it.
@@ -230,7 +230,7 @@ def _lack(job: Job, partition: Partition, cluster: Cluster) -> str:
     """
     options, rules = job.options, cluster.parameters.rules
     demand = demand_of(job.request, partition, cluster.machine, rules, job.wants[partition.name].min_nodes)
-    nodes = partition.nodes & ~known_nodes(options.exclude, cluster)
+    nodes = nodes & ~known_nodes(options.exclude, cluster)
     asked = "" if cluster.parameters.ignore_prefer_validation else options.prefer
     ways = choices(asked or options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)

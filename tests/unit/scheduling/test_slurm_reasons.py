@@ -210,6 +210,19 @@ def test_tasks_of_an_array_have_the_priority_of_each_partition():
     assert [dict(one.priorities) for one in tasks] == [{"high": 100, "low": 1000}] * 3
 
 
+def test_a_job_is_refused_for_what_the_nodes_of_its_reservation_lack():
+    """As a real Slurm 24.11.5 said it, though another node of the partition has as many CPUs."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nNodeName=n1 CPUs=1\nNodeName=n2 CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    create = "create reservation ReservationName=r StartTime=now Duration=60 Nodes=n1 Users=u"
+    requests = [job(1, "--ntasks-per-node=4", "--reservation=r", at=5), job(2, "-n2", "--reservation=r", at=6)]
+    controller = Controller(conf, requests, actions=[(1.0, partial(scontrol, create))], slurm_version="24.11")
+    controller.run(20.0)
+    lacks = [words.splitlines()[:-1] for _, words in controller.rejected]
+    assert lacks == [["CPU count per node can not be satisfied"], []]
+
+
 def test_a_job_that_its_partition_bars_waits_though_its_reservation_is_too_small():
     conf = parse_slurm_conf(
         "SelectType=select/cons_tres\nNodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=n[1-2] MaxNodes=1 Default=YES\n"
