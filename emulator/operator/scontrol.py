@@ -27,6 +27,7 @@ from emulator.operator.update import (
     fields_of,
     refused_words,
     update_of,
+    with_all_named,
     with_tasks,
 )
 from emulator.operator.which import fields_in, jobs_named, to_all
@@ -314,6 +315,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numnodes":
         job.least_nodes = 0
     options = (cpus_of_tasks if of_tasks else OF_A_JOB[key])(job.options, value)
+    if key == "reqnodelist" and not rules.SOME_OF_NAMED:
+        options = with_all_named(options)
     if key == "licenses" and job.state is State.RUNNING and not options.licenses_of:
         jobs.change_licenses(job, options, controller)
         return

@@ -32,6 +32,15 @@ def _named(options: BatchOptions, value: str) -> BatchOptions:
     return with_option(options, "nodelist", value) if value else replace(options, node_list=())
 
 
+def with_all_named(options: BatchOptions) -> BatchOptions:
+    """All the nodes that a job names, also more than it has tasks, where ``sbatch`` counts but the first (22.05)."""
+    count = len(options.node_list)
+    unbound = options.min_nodes is None and options.max_nodes is None
+    return (
+        replace(options, min_nodes=count, max_nodes=count) if unbound and count > (options.tasks or count) else options
+    )
+
+
 def with_tasks(options: BatchOptions, fields: Fields) -> Fields:
     """The fields of a command that states nodes: CPUs that it states are as many as the job's tasks want, at least.
 

@@ -840,6 +840,19 @@ def test_idle_nodes_go_to_a_reservation_before_those_that_jobs_leave_in_time(ver
     assert [set(np.flatnonzero(one.nodes) + 1) for one in found.reservations.by_name.values()] == nodes
 
 
+@pytest.mark.parametrize(("version", "nodes"), [("22.05", (0, 1)), ("24.11", (0,))])
+def test_an_update_may_name_more_nodes_than_a_job_has_tasks(version, nodes) -> None:
+    """Recorded: 22.05 gives it all of them, later versions as many as it has tasks."""
+    requests = [
+        JobRequest(number, 0.0, 20.0, parse_sbatch(words), "ada")
+        for number, words in ((1, ["-N4", "-n8"]), (2, ["-n1"]))
+    ]
+    actions = [(5.0, partial(scontrol, "scontrol update JobId=2 ReqNodeList=n[1-2]"))]
+    found = Controller(parse_slurm_conf(CONF, "slurm.conf"), requests, actions, slurm_version=version)
+    found.run(60.0)
+    assert found.cluster.jobs[2].runs[0].allocation.nodes == nodes
+
+
 def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
     """A sweep finds it without jobs; if it has none until as long afterwards as is stated, a sweep removes it."""
 
