@@ -3,7 +3,7 @@
 The rules (Slurm's documentation, slurm.conf): ``#`` begins a comment unless a backslash
 stands before it; a backslash at the end of a line joins the next one to it; a value ends
 at a blank unless it is in double quotes. A file is data: what it includes is opened only
-within the folder of the main file.
+within the folder of the main file; of an absolute name, the file of its last parts there.
 """
 
 from __future__ import annotations
@@ -118,10 +118,15 @@ class Lines:
         try:
             if "\0" in str(path):
                 raise InputError(f"{name!r} is no name of a file")
+            if Path(name).is_absolute():
+                path = self._copy_of(path) or path
             target = path.resolve()
-            if Path(name).is_absolute() or self._folder is None or not target.is_relative_to(self._folder):
-                self._findings.notice(location, f"{name!r} is not read: it is not in the folder of {self._main.name}")
+            if self._folder is None or not target.is_relative_to(self._folder):
+                beside = "it is not in the folder of"
+                self._findings.notice(location, f"{name!r} is not read: {beside} {self._main.name}; copy it there")
                 return
+            if Path(name).is_absolute():
+                self._findings.notice(location, f"{name!r}: {path} is read in its place")
             self._check_include(name, target, open_files)
             content = read_input(path, LARGEST_FILE, TOO_LARGE)
         except (InputError, OSError, RuntimeError) as error:
@@ -129,6 +134,11 @@ class Lines:
             self._findings.problem(location, str(error))
             return
         yield from self._file(path, content, (*open_files, target))
+
+    def _copy_of(self, path: Path) -> Path | None:
+        """The file in the folder that an absolute name means where the whole folder was copied, if it is there."""
+        ends = (self._main.parent.joinpath(*path.parts[begin:]) for begin in range(1, len(path.parts)))
+        return next((one for one in ends if self._folder is not None and one.is_file()), None)
 
     def _check_include(self, name: str, target: Path, open_files: tuple[Path, ...]) -> None:
         self._includes += 1

@@ -51,6 +51,19 @@ class Findings:
         """Something is worth telling."""
         self.notices.append(Notice(location, text))
 
+    def gathered(self) -> tuple[Notice, ...]:
+        """The notices; what is to be said of several lines of a file is said once, with their number."""
+        lines: dict[tuple[str, str], set[int]] = {}
+        for location, text in self.notices:
+            lines.setdefault((location.file, text), set()).add(location.line)
+        first = {(one.location.file, one.text): one for one in reversed(self.notices)}
+        notices = []
+        for key in lines:
+            more = len(lines[key]) - 1
+            one = first[key]
+            notices.append(one._replace(text=f"{one.text} (so in {more} more lines)") if more else one)
+        return tuple(notices)
+
     def check(self) -> None:
         """Tell all problems, if there are any.
 

@@ -186,9 +186,6 @@ def _layout(location: Location, settings: Settings, findings: Findings) -> _Layo
         if count < 1:
             findings.problem(settings[part].location, f"{part} is 1 or more, not {count}")
             return _Layout(1, 1, 1, 1, 1)
-    if "Sockets" in given and "SocketsPerBoard" in given:
-        both = "Sockets and SocketsPerBoard are two ways to say one thing; state one"
-        findings.problem(settings["Sockets"].location, both)
     boards, cores, threads = given.get("Boards", 1), given.get("CoresPerSocket", 1), given.get("ThreadsPerCore", 1)
     cpus = given.get("CPUs", 0)
     per_board = given.get("SocketsPerBoard") or given.get("Sockets")

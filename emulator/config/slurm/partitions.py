@@ -119,7 +119,9 @@ def without(partition: Partition, keys: Collection[str]) -> Partition:
 
 
 def _partition(name: str, location: Location, settings: Settings, roster: Roster, findings: Findings) -> Partition:
-    nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
+    # Blanks in a quoted list are commas, as in Slurm.
+    listed = ",".join(settings.text("Nodes").split())
+    nodes = roster.find(listed, settings["Nodes"].location) if "Nodes" in settings else ()
     if not nodes:
         findings.notice(location, f"partition {name!r} has no nodes")
     made = _made(name, nodes, settings, findings)

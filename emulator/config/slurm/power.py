@@ -55,7 +55,8 @@ def read_power(
     on_idle = tuple(partition for partition in partitions if partition.settings.flag("PowerDownOnIdle"))
     cloud = frozenset(node.name for node in nodes if node.state == "CLOUD")
     if not on_idle and all(math.isinf(suspend.of(node.name)) for node in nodes):
-        _say_always_on(parameters, findings)
+        if nodes:
+            _say_always_on(parameters, findings)
         return None
     missing = [program for program in PROGRAMS if not parameters.text(program)]
     if missing:

@@ -23,7 +23,7 @@ from emulator.config.slurm.releases import NEWEST, OLDEST
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
-from emulator.config.slurm.versions import KEY_CHANGES, defaults_of
+from emulator.config.slurm.versions import GONE, KEY_CHANGES, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
@@ -36,6 +36,8 @@ BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
 """Files that are read too if they lie beside the main one."""
 UNREAD = ("resources.yaml",)
 """Files that Slurm would read and this reader does not."""
+
+NO_NODES = "there is no NodeName line, so no job can run: are all files that it includes in its folder?"
 
 _RECORD_KEYS = {key.lower(): key for key in LINES}
 
@@ -189,6 +191,9 @@ class _Reader:
         check_whole_nodes(partitions, parameters, findings)
         if not (in_conf.switches or sections):
             self._notice_no_topology(parameters)
+        if not nodes and "Include" in parameters:
+            findings.notice(Location(self._source, 1), NO_NODES)
+        self._notice_gone(parameters)
         self._notice_defaults(parameters)
         self._notice_moved(parameters)
         self._notice_bounds(parameters)
@@ -204,7 +209,7 @@ class _Reader:
             topologies=topologies,
             power=read_power(parameters, nodes, partitions, roster, findings),
             entries=tuple(self._entries),
-            notices=tuple(findings.notices),
+            notices=findings.gathered(),
         )
 
     def _notice_no_topology(self, parameters: Settings) -> None:
@@ -215,6 +220,14 @@ class _Reader:
                 "on one switch (slurmctld does not start without that file)"
             )
             self._findings.notice(parameters["TopologyPlugin"].location, text)
+
+    def _notice_gone(self, parameters: Settings) -> None:
+        gone = [parameters[name] for name in GONE if name in parameters]
+        if gone:
+            first = min(one.location for one in gone)
+            which = ", ".join(one.name for one in gone)
+            text = f"slurmctld of {OLDEST} and later does not start with {which}: gone from Slurm, ignored here"
+            self._findings.notice(first, text)
 
     def _notice_defaults(self, parameters: Settings) -> None:
         for name in defaults_of(OLDEST):

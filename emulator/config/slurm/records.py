@@ -58,6 +58,7 @@ NODE = vocabulary(
     ),
     ignored(_NO_NETWORK, "BcastAddr NodeAddr NodeHostname Parameters Port"),
     ignored(_NO_BINDING, "CpuBind"),
+    ignored("Slurm keeps them, and asks nothing of them", "TRESWeights"),
     ignored("a node that failed to resume is down until it is brought back", "AutoResume"),
     ignored(_NO_SWITCHES, "Topology"),
 )

@@ -288,7 +288,7 @@ def _counted_sockets(conf: SlurmConf) -> str:
 
 
 def _some_licenses(conf: SlurmConf) -> str:
-    return "jobs that ask for licences of one of several" if conf.parameters.text("Licenses") else ""
+    return "jobs that ask for licences of one of several" if conf.parameters.numbers("Licenses") else ""
 
 
 def _deadlines(conf: SlurmConf) -> str:
@@ -421,12 +421,12 @@ def _planned_with_licenses(conf: SlurmConf) -> str:
 
 def _licensed(conf: SlurmConf) -> str:
     memory = any("MEMORY" in word.upper() for word in conf.parameters.words("SelectTypeParameters"))
-    stated = conf.parameters.text("Licenses") and memory
+    stated = conf.parameters.numbers("Licenses") and memory
     return "jobs that lack licences, and memory on nodes that they name" if stated else ""
 
 
 def _new_and_licensed(conf: SlurmConf) -> str:
-    return "reasons of new jobs that lack licences" if conf.parameters.text("Licenses") else ""
+    return "reasons of new jobs that lack licences" if conf.parameters.numbers("Licenses") else ""
 
 
 def _exclusive_user(conf: SlurmConf) -> str:

@@ -933,8 +933,16 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
     KeyChange("ExclusiveUser", "26.05", "meaning", "Exclusive=USER is the new name"),
     KeyChange("ExclusiveTopo", "26.05", "meaning", "implies OverSubscribe=EXCLUSIVE; Exclusive=TOPO is the new name"),
     *_new("26.05", "Exclusive"),
+    KeyChange("AccountingStorageLoc", "26.05", "removed", "slurmctld does not start with it: take it out"),
 )
 """By Slurm's lists of changes (:data:`NOTES`), of what concerns scheduling."""
+
+GONE = (
+    *("CacheGroups", "CheckpointType", "FastSchedule", "JobCheckpointDir", "Layouts", "MemLimitEnforce"),
+    *("MsgAggregationParams", "SchedulerPort", "SchedulerRootFilter", "UseSpecResources"),
+    *(f"DefaultStorage{of}" for of in ("Host", "Loc", "Pass", "Port", "Type", "User")),
+)
+"""Keys of older files that no emulated version starts with (asked of 22.05, 24.11 and 26.05)."""
 
 RELEASES = tuple(sorted({*VERSIONS, *(change.since for change in KEY_CHANGES)}))
 """Versions between the emulated ones, too."""

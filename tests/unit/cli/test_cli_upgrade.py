@@ -389,3 +389,12 @@ def test_what_is_said_of_a_log_needs_one(site: Path, option: list[str]) -> None:
 def test_notices_of_the_file_are_told(site: Path) -> None:
     (site / "resources.yaml").write_text("[]")
     assert "resources.yaml:1: is not read" in check(site, "--from", "22.05").stderr
+
+
+def test_licences_are_concerned() -> None:
+    found = changes(parse_slurm_conf("Licenses=a:3\nAccountingStorageLoc=x\n" + CONF), "22.05", "26.05")
+    concerned = {one.rule.name: one.concerns for one in found.rules}
+    assert concerned["LACKING_LICENSES_ARE_RANKED"] == "reasons of new jobs that lack licences"
+    assert [(one.change.key, one.change.kind) for one in found.keys if one.change.kind == "removed"] == [
+        ("AccountingStorageLoc", "removed")
+    ]

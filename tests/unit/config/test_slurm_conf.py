@@ -145,7 +145,9 @@ def test_a_folder_is_read_with_what_lies_beside_the_main_file(folder):
 
 
 def test_includes_are_read_in_place_with_the_name_of_the_cluster(folder):
-    path = folder(slurm_conf=STATED + "ClusterName=x\nINCLUDE x.conf\nInclude %c.more\n", x_conf="KillWait=5\n")
+    path = folder(
+        slurm_conf=STATED + "NodeName=n\nClusterName=x\nINCLUDE x.conf\nInclude %c.more\n", x_conf="KillWait=5\n"
+    )
     (path / "x.more").write_text("KillWait=6\n")
     read = read_slurm_conf(path / "slurm.conf")
     assert read.parameters.amount("KillWait") == 6
@@ -158,7 +160,9 @@ def test_an_include_outside_the_folder_is_not_opened(folder, tmp_path):
     (tmp_path / "secret").write_text("KillWait=77\n")
     main = tmp_path / "in" / "slurm.conf"
     (tmp_path / "in" / "link").symlink_to(tmp_path / "secret")
-    main.write_text(f"{STATED}Include {tmp_path}/secret\nInclude ../secret\nInclude link\nInclude /dev/zero\n")
+    main.write_text(
+        f"{STATED}NodeName=n\nInclude {tmp_path}/secret\nInclude ../secret\nInclude link\nInclude /dev/zero\n"
+    )
     read = read_slurm_conf(main)
     assert "KillWait" not in read.parameters
     assert [notice.text.partition(":")[0] for notice in read.notices] == [
@@ -167,12 +171,12 @@ def test_an_include_outside_the_folder_is_not_opened(folder, tmp_path):
         "'link' is not read",
         "'/dev/zero' is not read",
     ]
-    assert all(notice.text.endswith("it is not in the folder of slurm.conf") for notice in read.notices)
+    assert all(notice.text.endswith("it is not in the folder of slurm.conf; copy it there") for notice in read.notices)
 
 
 def test_a_configuration_that_is_no_file_includes_nothing():
-    assert notices("Include other.conf\n") == [
-        "slurm.conf:3: 'other.conf' is not read: it is not in the folder of slurm.conf"
+    assert notices("NodeName=n\nInclude other.conf\n") == [
+        "slurm.conf:4: 'other.conf' is not read: it is not in the folder of slurm.conf; copy it there"
     ]
 
 
@@ -444,7 +448,6 @@ def test_what_is_no_generic_resource_is_refused(word):
         ("NodeName=n[0-99999]", "1: a host list of more than 65,536 names"),
         ("NodeName=n[1-40000]\nNodeName=m[1-40000]", "2: 80,000 nodes; Slurm has no more than 65,536"),
         ("NodeName=n CPUs=0", "1: CPUs is 1 or more, not 0"),
-        ("NodeName=n Sockets=1 SocketsPerBoard=1", "1: Sockets and SocketsPerBoard are two ways to say one thing"),
         ("NodeName=n RealMemory=UNLIMITED", "1: RealMemory is a size, not UNLIMITED"),
         ("NodeName=n Gres=gpu:", "1: 'gpu:' is not written as NAME[:TYPE][:no_consume][:COUNT]"),
         ("NodeName=n State=BROKEN", "1: State: 'BROKEN' is none of CLOUD"),
@@ -509,8 +512,8 @@ def test_a_partition_says_what_its_line_and_the_default_lines_say():
     assert (p.grace_time, p.over_time_limit, p.def_mem_per_cpu, p.max_mem_per_node) == (20, 120, 2800, math.inf)
     assert dict(p.tres_billing_weights) == {"cpu": 1.0, "mem": 0.25 / 1024, "gres/gpu": 2.0}
     assert (p.lln, p.qos, p.alternate, p.exclusive_user, p.requires_reservation) == (True, "q", "q", True, True)
-    assert (q.priority_tier, q.priority_job_factor, q.oversubscribe) == (5, 9, "EXCLUSIVE")
-    assert (r.priority_tier, r.priority_job_factor, r.oversubscribe, r.oversubscribe_jobs) == (2, 9, "YES", 4)
+    assert (q.priority_tier, q.priority_job_factor, q.oversubscribe) == (9, 9, "EXCLUSIVE")
+    assert (r.priority_tier, r.priority_job_factor, r.oversubscribe, r.oversubscribe_jobs) == (9, 9, "YES", 4)
 
 
 def test_of_two_default_partitions_the_last_one_is_it():
@@ -808,4 +811,66 @@ def test_of_two_options_of_one_name_the_first_counts():
     texts = [notice.text for notice in conf.notices]
     assert [text for text in texts if "again" in text] == [
         "default_queue_depth=5 is stated again: the first one counts, 256"
+    ]
+
+
+def test_an_absolute_include_is_read_from_the_folder_that_was_copied(folder):
+    path = folder(
+        slurm_conf=STATED + "Include /etc/slurm/parts/x.conf\nInclude /etc/slurm/y.conf\n", y_conf="KillWait=5\n"
+    )
+    (path / "parts").mkdir()
+    (path / "parts" / "x.conf").write_text("MessageTimeout=7\n")
+    read = read_slurm_conf(path)
+    assert (read.parameters.amount("MessageTimeout"), read.parameters.amount("KillWait")) == (7, 5)
+    assert [notice.text for notice in read.notices[:2]] == [
+        f"'/etc/slurm/parts/x.conf': {path}/parts/x.conf is read in its place",
+        f"'/etc/slurm/y.conf': {path}/y.conf is read in its place",
+    ]
+
+
+def test_of_two_names_of_one_thing_slurm_takes_the_first_it_looks_for():
+    # Asked of 22.05, 24.11 and 26.05 with scontrol show node and partition.
+    read = conf(
+        "NodeName=DEFAULT SocketsPerBoard=4 CPUs=8\nNodeName=a Sockets=2 CoresPerSocket=2\n"
+        "NodeName=DEFAULT SocketsPerBoard=2 CoresPerSocket=4\nNodeName=b Procs=4\n"
+        "NodeName=c CPUs=8 Procs=4 Feature=x Features=y\n"
+        'PartitionName=DEFAULT Nodes="a b,c" OverSubscribe=NO PriorityTier=5 DefMemPerNode=100\n'
+        "PartitionName=p Shared=FORCE:3 DefMemPerCPU=50\nPartitionName=q Priority=9 PriorityTier=7\n"
+    )
+    assert [(node.cpus, node.sockets, node.features) for node in read.nodes] == [(8, 4, ()), (8, 2, ()), (8, 2, ("x",))]
+    p, q = read.partitions
+    assert (p.nodes, p.oversubscribe, p.priority_tier) == (("a", "b", "c"), "NO", 5)
+    assert (p.def_mem_per_cpu, p.def_mem_per_node) == (None, 100)
+    assert (q.priority_tier, q.priority_job_factor) == (9, 9)
+    said = [notice.text for notice in read.notices]
+    assert "Procs=4 has no effect: CPUs=8 counts" in said
+    assert "Shared=FORCE:3 has no effect: OverSubscribe=NO (slurm.conf:8) counts" in said
+
+
+def test_slurm_does_not_look_for_some_keys_in_default_lines_of_partitions():
+    # Asked of the three versions.
+    (partition,) = conf(
+        "NodeName=n\nPartitionName=DEFAULT Nodes=n ExclusiveUser=YES SuspendTime=77 PowerDownOnIdle=YES LLN=YES\n"
+        "PartitionName=p\n"
+    ).partitions
+    assert (partition.exclusive_user, partition.lln) == (False, True)
+    assert not {"SuspendTime", "PowerDownOnIdle"} & set(partition.settings)
+
+
+def test_one_notice_says_what_many_lines_have():
+    lines = "".join(f"NodeName=n{number} CPUs=4 Procs=2\n" for number in range(9))
+    assert notices(lines) == ["slurm.conf:3: Procs=2 has no effect: CPUs=4 counts (so in 8 more lines)"]
+
+
+def test_keys_that_no_version_starts_with_are_named_at_once():
+    assert notices("FastSchedule=1\nSchedulerPort=7\nNodeName=n TRESWeights=cpu=1\n") == [
+        "slurm.conf:3: slurmctld of 22.05 and later does not start with FastSchedule, SchedulerPort: "
+        "gone from Slurm, ignored here"
+    ]
+
+
+def test_a_configuration_whose_nodes_are_elsewhere_says_so_and_nothing_of_power():
+    said = notices("SuspendTime=600\nSuspendProgram=/a\nResumeProgram=/b\nInclude nodes.conf\n")
+    assert said[1:] == [
+        "slurm.conf:1: there is no NodeName line, so no job can run: are all files that it includes in its folder?"
     ]
