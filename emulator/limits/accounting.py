@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -359,11 +359,11 @@ class Accounting:
     def _refusal(self, partition: Partition, account: Account) -> tuple[str, str] | None:
         """In which words a partition refuses a job, and those with which it waits; None if it takes it."""
         accounts, denied_accounts, qualities, denied = self._allowed[partition.name]
-        if not _admits(account.account, accounts, denied_accounts):
+        if not self._admits_account(account, accounts, denied_accounts):
             words = _not_permitted("account", partition.name, account.account, accounts, denied_accounts)
             return NO_ACCOUNT, PARTITION_CONFIG if self._cluster.parameters.rules.ACCOUNTS_SHOW_THE_CODE else words
         qos = account.quality.qos.name if account.quality is not None else ""
-        if _admits(qos, qualities, denied):
+        if _admits({qos}, qualities, denied):
             return None
         words = f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
         return words, _not_permitted("QOS", partition.name, qos or "none", qualities, denied)
@@ -371,7 +371,13 @@ class Accounting:
     def bars_account(self, job: LimitedJob, partition: Partition) -> bool:
         """Whether a partition does not take a job's account."""
         accounts, denied, _, _ = self._allowed[partition.name]
-        return job.account is not None and not _admits(job.account.account, accounts, denied)
+        return job.account is not None and not self._admits_account(job.account, accounts, denied)
+
+    def _admits_account(self, account: Account, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
+        names = {account.account}
+        if self._cluster.parameters.rules.ACCOUNTS_MEAN_THOSE_BELOW:
+            names.update(share.association.account for share in account.line)
+        return _admits(names, allowed, denied)
 
     def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
@@ -764,7 +770,7 @@ def _not_permitted(what: str, partition: str, name: str, allowed: Sequence[str] 
     return f"Job's_{what}_not_permitted_to_use_this_partition_({partition}_{why})"
 
 
-def _admits(name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
+def _admits(names: Set[str], allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
     if allowed is not None:
-        return name in (one.lower() for one in allowed)
-    return name not in (one.lower() for one in denied)
+        return not names.isdisjoint(one.lower() for one in allowed)
+    return names.isdisjoint(one.lower() for one in denied)

@@ -202,6 +202,9 @@ class _Pass:
         if reason is not None:
             if len(job.partitions) == 1 or self._cluster.order.by_list:
                 job.reason = reason
+            if partition.name in job.barred and (partition.name, job.reservation) not in self._failed:
+                # Slurm finds that out only as it looks for nodes.
+                self._keep_named(job, partition)
             return False
         return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
 

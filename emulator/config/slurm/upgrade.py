@@ -190,6 +190,11 @@ def _accounts(conf: SlurmConf) -> str:
     return _partitions([one.name for one in conf.partitions if one.allow_accounts is not None or one.deny_accounts])
 
 
+def _told_by_keys(conf: SlurmConf) -> str:
+    """What changes is said of each key."""
+    return ""
+
+
 def _max_cpus(conf: SlurmConf) -> str:
     bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
     return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
@@ -605,6 +610,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,
+    "ACCOUNTS_MEAN_THOSE_BELOW": _told_by_keys,
     "BACK_IS_NEWS": _resumed,
     "NUMBERS_OF_TASKS_CANCEL": _numbers_of_tasks,
     "ANSWERS_ARE_NOTED_IN_ROUNDS": _returning,

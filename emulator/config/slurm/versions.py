@@ -754,6 +754,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("bounds_of_partitions_22", "accounts_of_partitions_24", "accounts_of_partitions_26"),
     )
+    ACCOUNTS_MEAN_THOSE_BELOW: bool = _rule(
+        "24.11",
+        "AllowAccounts and DenyAccounts of a partition mean accounts below those that they name, too",
+        "they mean these alone",
+        "named in the release notes of 23.02",
+        *("accounts_below_22", "accounts_below_24", "accounts_below_26"),
+    )
     BACK_IS_NEWS: bool = _rule(
         "24.11",
         "a pass follows when a node that an operator resumes has answered, which it does after the next round",

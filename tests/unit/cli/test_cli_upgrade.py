@@ -151,6 +151,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "RESERVATIONS_TAKE_WHOLE_NODES": "",
         "MAINT_NODES_ARE_TAKEN": "reservations of a number of nodes, if any are made",
         "ACCOUNTS_SHOW_THE_CODE": "partition p",
+        "ACCOUNTS_MEAN_THOSE_BELOW": "",
         "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
         "NUMBERS_OF_TASKS_CANCEL": "scancel by the numbers of single tasks of arrays",
         "ANSWERS_ARE_NOTED_IN_ROUNDS": (
@@ -239,6 +240,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "RESERVATIONS_TAKE_WHOLE_NODES",
         "MAINT_NODES_ARE_TAKEN",
         "ACCOUNTS_SHOW_THE_CODE",
+        "ACCOUNTS_MEAN_THOSE_BELOW",
         "BACK_IS_NEWS",
         "NUMBERS_OF_TASKS_CANCEL",
         "ANSWERS_ARE_NOTED_IN_ROUNDS",
