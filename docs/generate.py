@@ -229,7 +229,8 @@ slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump --acc
 ```
 
 `--accounts` takes what `sacctmgr dump CLUSTER file=...` writes, or a script of `sacctmgr` commands, one a line;
-several are read one after the other into one tree (a dump holds no qualities of service, a script may add them).
+several are read one after the other into one tree (a dump of 22.05 or 24.11 holds no qualities of service: a script may
+add them; one of 26.05 has lines for them, `QOS - NAME:...`).
 The same can stand in an experiment file:
 
 ```toml

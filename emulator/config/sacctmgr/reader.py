@@ -1,8 +1,9 @@
 """Reading accounts: a file that ``sacctmgr dump`` wrote, or a script of ``sacctmgr`` commands.
 
 A dump has lines such as ``User - 'ann':Fairshare=3:MaxJobs=2``, below the line of the
-``Parent`` that they belong to. It holds no qualities of service; those that it names are
-made. What a script adds may refine a dump: several files are read one after the other.
+``Parent`` that they belong to. Lines such as ``QOS - 'high':Priority=5``, which those of newer
+versions have, say what a quality of service is; others that are named are made. What a script adds may
+refine a dump: several files are read one after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
-from emulator.config.sacctmgr.words import ASSOCIATION
+from emulator.config.sacctmgr.words import ASSOCIATION, QOS
 from emulator.config.slurm.location import Findings, Location
 from emulator.files import read_input
 from emulator.kinds import ACCOUNTS, reads
@@ -24,7 +25,7 @@ from slurm_sim_plugins.errors import InputError
 
 LARGEST_FILE = 64
 """MiB; no file of accounts is larger."""
-_DUMPED = re.compile(r"(Cluster|Parent|Account|User)\s+-\s+(.*)", re.IGNORECASE)
+_DUMPED = re.compile(r"(Cluster|Parent|Account|User|QOS)\s+-\s+(.*)", re.IGNORECASE)
 _OWN = ("defaultaccount", "partition")
 """What a dump says of a user beside the words of associations."""
 _FIELD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^:'\"])+")
@@ -140,7 +141,10 @@ class _Dump:
             raise InputError(f"{text[:40]} has no second quote: the line is cut off")
         name, *fields = [_unquoted(part) for part in _FIELD.findall(text)] or [""]
         if not name:
-            raise InputError(f"{kind.capitalize()} - needs a name")
+            raise InputError(f"{'QOS' if kind == 'qos' else kind.capitalize()} - needs a name")
+        if kind == "qos":
+            self._qos(name.lower(), [statement(text, QOS) for text in fields], location)
+            return
         if kind == "cluster":
             wanted = self._accounts.cluster
             self._other_cluster = bool(wanted) and name.lower() != wanted
@@ -148,15 +152,27 @@ class _Dump:
         if self._other_cluster:
             return
         options = dict(_own(text) for text in fields)
-        statements = [statement(text, ASSOCIATION) for text in fields if _own(text)[0] not in _OWN]
+        try:
+            statements = [statement(text, ASSOCIATION) for text in fields if _own(text)[0] not in _OWN]
+        except InputError:
+            if kind == "account":  # So that what is below it is not wrong, too.
+                self._account(name.lower(), [], options, location)
+            raise
         self._make_qos(statements)
         _KINDS[kind](self, name.lower(), statements, options, location)
         self._accounts.version += 1
 
+    def _qos(self, name: str, statements: list[Statement], location: Location) -> None:
+        """A quality of service is of all clusters; the one called normal is there already."""
+        self._make_qos(statements)
+        state(self._accounts.qos.setdefault(name, Qos(location=location, name=name)), statements, self._accounts)
+        self._accounts.version += 1
+
     def _make_qos(self, statements: list[Statement]) -> None:
-        """A dump names qualities of service that it does not describe."""
+        """A dump names qualities of service that it does not describe, or only later."""
         for one in statements:
-            for name in one.words if one.name == "QOS" else ((one.text,) if one.name == "DefaultQOS" else ()):
+            several = one.name in ("QOS", "Preempt")
+            for name in one.words if several else ((one.text,) if one.name == "DefaultQOS" else ()):
                 self._accounts.qos.setdefault(name.lower(), Qos(name=name.lower()))
 
     def _cluster(self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location) -> None:

@@ -187,3 +187,26 @@ def test_all_qualities_of_service_may_be_modified_together():
 def test_a_command_that_cannot_be_carried_out_is_told(command, message):
     with pytest.raises(InputError, match=message):
         parse_accounts(PEOPLE + command, "f")
+
+
+def test_a_dump_of_26_05_says_what_qualities_of_service_are():
+    accounts = parse_accounts(
+        "QOS - 'normal':Description='Normal QOS default':Priority=3:UsageFactor=1.000000\n"
+        "QOS - 'High':Description='a':Flags='DenyOnLimit':GraceTime=120:GrpJobs=9:MaxJobsPU=2:MaxJobsPA=3"
+        ":MaxSubmitJobsPU=4:MaxTRESPerUser=cpu=100:MaxTRESPerJob=cpu=10,mem=5:MaxWallDurationPerJob=60:MinTRESPerJob=cpu=2"
+        ":Preempt='low':PreemptMode='cluster':Priority=10:LimitFactor=2.000000:MinPrioThresh=5:MaxTRESRunMinsPerUser=cpu=7\n"
+        "Cluster - 'c':Fairshare=1:QOS='normal,high'\nParent - 'root'\nAccount - 'a':Organization='o'\n"
+        "QOS - 'low':Priority=1\nParent - 'a'\nUser - 'u':DefaultAccount='a'\n"
+    )
+    high = accounts.qos["high"]
+    assert sorted(accounts.qos) == ["high", "low", "normal"]
+    assert [accounts.qos[name].number("Priority") for name in ("normal", "high", "low")] == [3, 10, 1]
+    assert (high.number("MaxJobsPerUser"), high.number("GraceTime"), high.words("Preempt")) == (2, 120, ("low",))
+    assert (high.tres("MaxTRESPerUser"), high.flags) == ({"cpu": 100}, {"DENYONLIMIT"})
+
+
+def test_what_is_below_an_account_that_is_wrong_is_not_wrong_too():
+    with pytest.raises(InputError) as error:
+        parse_accounts("Cluster - 'c'\nAccount - 'a':GrpTres=cpu\nParent - 'a'\nUser - 'u':qos+=normal\n", "f")
+    assert str(error.value).count("\n") == 0
+    assert str(error.value).startswith("f:2: ")
