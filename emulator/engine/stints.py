@@ -189,6 +189,11 @@ class Stints(Part):
         if self.rows.gang is not None:
             self.carry_out(self.rows.gang.slice())
 
+    def partition_changed(self) -> None:
+        """A partition says something else of its jobs."""
+        if self.rows.gang is not None:
+            self.carry_out(self.rows.gang.reconfigured())
+
     def carry_out(self, changes: Iterable[Change]) -> None:
         """Let jobs stand still, or go on, that share resources."""
         for job, runs, shadowed in changes:

@@ -146,6 +146,7 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     for job in controller.cluster.pending() if "MinNodes" in stated else ():
         job.least_nodes = least_nodes(job)
     _reconfigure(changed, controller)
+    controller.stints.partition_changed()
 
 
 def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> SlurmConf:

@@ -329,6 +329,24 @@ class Gang:
                 self._cycle(queue)
         return self._said()
 
+    def reconfigured(self) -> list[Change]:
+        """A partition says something else: the queues are made anew, and those that run only fill them up.
+
+        So they have another time slice before it is the turn of those that stand still. (Slurm's sources; recorded.)
+        """
+        before = list(self._queues.values())
+        tiers = sorted(self._cluster.partitions.values(), key=lambda partition: -partition.tier)
+        self._queues = {partition.name: Queue(partition) for partition in tiers}
+        for member in (member for queue in before for member in queue.members if not member.job.suspended_by_operator):
+            assert member.job.run is not None
+            queue, member.turn = self._queues[member.job.run.partition], Turn.NONE
+            queue.members.append(member)
+            if not member.stopped and self._fits(member.job, queue.active):
+                self._activate(member, queue, Turn.FILLER)
+            elif not member.stopped:
+                self._stop(member, queue)
+        return self._said()
+
     def _said(self) -> list[Change]:
         changes, self._changes = self._changes, []
         return changes

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import pytest
+
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
 from emulator.scheduling.shared_rows import Row, packed
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -68,3 +74,21 @@ def test_each_partition_has_rows_of_its_own():
 def test_whole_nodes_are_whole_in_a_row():
     told = starts((0, 99, "-N1 -n1 -wn1"), (10, 99, "-N1 --exclusive -wn1"), (20, 99, "-N1 --exclusive -wn1"))
     assert told == [(0.0, ("n1",)), (10.0, ("n1",)), None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "resumes"), [((), [10, 20, 30]), ((18.0,), [10, 25, 35]), ((18.0, 21.0), [10, 30])]
+)
+def test_those_that_run_have_another_slice_after_a_partition_changed(changes, resumes) -> None:
+    """Recorded: any partition will do, and each slice in which one changes adds another."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nSchedulerTimeSlice=5\nPreemptMode=SUSPEND,GANG\n"
+        "PreemptType=preempt/partition_prio\nNodeName=n[1-2] CPUs=1\nPartitionName=q Nodes=ALL\n"
+        "PartitionName=p Nodes=ALL Default=YES OverSubscribe=FORCE:2\n"
+    )
+    jobs = [JobRequest(number, 0.1 * number, 100.0, parse_sbatch(["-N2", "-t10"])) for number in (1, 2)]
+    actions = [(at, partial(scontrol, "scontrol update PartitionName=q MaxTime=10")) for at in changes]
+    controller = Controller(conf, jobs, actions, Timing(uptime=0.0, slice_phase=0.0))
+    controller.run(37.0)
+    spans = controller.cluster.jobs[2].runs[0].suspensions
+    assert [round(to) for _, to in spans if to is not None and to < 37] == resumes
