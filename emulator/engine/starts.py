@@ -177,7 +177,7 @@ class Starts(Part):
 
 def _take_limit(job: Job, partition: Partition) -> None:
     """A job of several partitions that has no limit until it starts gets that of the partition in which it does."""
-    first = job.partitions[0]
+    first = job.named_first
     has_none = not job.has_limit and job.time_min is None
     if has_none and not job.limit_of_operator and job.limit == limit_of(job.request, first):
         job.limit = limit_of(job.request, partition)

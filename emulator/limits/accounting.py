@@ -227,7 +227,7 @@ class Accounting:
         job.request = replace(job.request, options=options)
         if self.limits:
             longest, stated = acct_policy.longest(account), job.options.time_limit
-            if stated is None and job.partitions[0].default_time is None and longest < math.inf:
+            if stated is None and job.named_first.default_time is None and longest < math.inf:
                 # As if the job had stated it, also where MaxTime is less; DefaultTime counts as stated, too (recorded).
                 job.limit = longest
                 job.request = replace(job.request, options=replace(job.options, time_limit=longest))
@@ -752,7 +752,7 @@ def _counted_limit(job: LimitedJob, partition: Partition) -> float:
     of minutes before. (Slurm's sources, and recorded.)
     """
     stated = job.options.time_limit is not None or job.limit_of_operator or job.runs
-    if stated or job.partitions[0].default_time is not None:
+    if stated or job.named_first.default_time is not None:
         return min(job.limit, NO_LIMIT)
     return NO_LIMIT if partition.default_time is None else min(partition.default_time, NO_LIMIT)
 

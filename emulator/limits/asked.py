@@ -37,6 +37,10 @@ class LimitedJob(Protocol):
         """Its id."""
 
     @property
+    def named_first(self) -> Partition:
+        """The partition that it names first."""
+
+    @property
     def options(self) -> BatchOptions:
         """What it asks for."""
 

@@ -119,7 +119,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         request=request,
         partitions=shared_partitions,
         wants=shared_wants,
-        limit=limit_of(request, partitions[0]),
+        limit=limit_of(request, named[0]),
         time_min=None if soft else time_min,
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
         submitted=cluster.now,

@@ -66,7 +66,7 @@ class Records:
 
     def _limit(self, job: Job) -> float | None:
         """Its limit, if it or an operator stated one, or it has run: the partition's is taken at the start."""
-        stated = job.options.time_limit is not None or job.runs or job.limit != limit_of(job.request, job.partitions[0])
+        stated = job.options.time_limit is not None or job.runs or job.limit != limit_of(job.request, job.named_first)
         return job.limit if stated else None
 
     def reservations(self) -> list[ReservationRecord]:

@@ -232,9 +232,18 @@ class Job:
         return self.deadline - (self.time_min if self.time_min is not None else self.limit if self.has_limit else 60.0)
 
     @property
+    def named_first(self) -> Partition:
+        """The partition that it names first, of those that it has: its ``DefaultTime`` counts in all (recorded)."""
+        names = self.options.partitions
+        if len(self.partitions) == 1 or not names:
+            return self.partitions[0]
+        places = {name: place for place, name in reversed(tuple(enumerate(names)))}
+        return min(self.partitions, key=lambda one: places.get(one.name, len(names)))
+
+    @property
     def has_limit(self) -> bool:
-        """Whether it states a limit; the DefaultTime of its first partition counts as one (recorded)."""
-        return self.options.time_limit is not None or self.partitions[0].default_time is not None
+        """Whether it states a limit; the DefaultTime of the partition that it names first counts as one (recorded)."""
+        return self.options.time_limit is not None or self.named_first.default_time is not None
 
     def cut_at_deadline(self, now: float) -> None:
         """It starts: one that states no limit, or a least one, gets the whole minutes up to its deadline (K2)."""
