@@ -52,9 +52,12 @@ def read_submissions(trace: Path, conf: SlurmConf, reading: Mapping[str, Any]) -
         reading: options of :func:`emulator.workload.read.read_trace`.
 
     Raises:
-        ConfigurationError: an option that cannot be said of such a file.
+        ConfigurationError: an option that cannot be said of such a file, or the cluster has no nodes.
         InputError: it cannot be read.
     """
+    if not conf.nodes:
+        told = "".join(f"\n{notice}" for notice in conf.notices if "is not read" in notice.text)
+        raise ConfigurationError(f"{conf.source}: there is no NodeName line, so no job can run{told}")
     from emulator.workload.events import ENDINGS, read_events
     from emulator.workload.read import read_trace
     from emulator.workload.sites import is_site_log, read_site_log

@@ -125,6 +125,10 @@ def _partition(name: str, location: Location, settings: Settings, roster: Roster
     if not nodes:
         findings.notice(location, f"partition {name!r} has no nodes")
     made = _made(name, nodes, settings, findings)
+    for of, allowed in (("Accounts", made.allow_accounts), ("Qos", made.allow_qos)):
+        if allowed is not None and f"Deny{of}" in settings:
+            text = f"Deny{of} has no effect: Allow{of} counts"
+            findings.notice(settings[f"Deny{of}"].location, text)
     if made.default_time is None or made.default_time <= made.max_time:
         return made
     text = "DefaultTime has no effect, for MaxTime is less: jobs that state no limit have that"

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from emulator.accounting.runfolder import read_run
 from emulator.cli import slurm_sim
 from emulator.metrics.summary import summarise
+from slurm_sim_plugins.errors import ConfigurationError
 
 CONF = """ClusterName=c
 PriorityType=priority/basic
@@ -56,3 +57,12 @@ def test_policies_are_run_on_each(files: Path) -> None:
 def test_a_file_is_named_once(files: Path) -> None:
     done = compare(files, "--slurm-conf", str(files / "two.conf"))
     assert (done.exit_code, "names one file twice" in done.output) == (2, True)
+
+
+def test_a_configuration_without_nodes_is_told_with_what_was_not_read(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("Include /etc/slurm/nodes.conf\n")
+    (tmp_path / "jobs.swf").write_text("; MaxProcs: 4\n1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
+    done = CliRunner().invoke(slurm_sim, ["run", f"{tmp_path}/jobs.swf", "--slurm-conf", f"{tmp_path}/slurm.conf"])
+    assert isinstance(done.exception, ConfigurationError)
+    assert "slurm.conf: there is no NodeName line, so no job can run" in str(done.exception)
+    assert "'/etc/slurm/nodes.conf' is not read" in str(done.exception)

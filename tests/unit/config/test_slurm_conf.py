@@ -874,3 +874,8 @@ def test_a_configuration_whose_nodes_are_elsewhere_says_so_and_nothing_of_power(
     assert said[1:] == [
         "slurm.conf:1: there is no NodeName line, so no job can run: are all files that it includes in its folder?"
     ]
+
+
+def test_who_is_denied_does_not_matter_where_somebody_is_allowed():
+    text = "NodeName=n\nPartitionName=p Nodes=n AllowAccounts=a DenyAccounts=b AllowQos=ALL DenyQos=c\n"
+    assert notices(text) == ["slurm.conf:4: DenyAccounts has no effect: AllowAccounts counts"]
