@@ -489,6 +489,8 @@ class Endings(Part):
         job.submitted = self.cluster.now
         if not self.ideal:
             job.came_in(self.cluster.whole(self.cluster.now))
+        # It is of no age, also in a number that it gets at once.
+        job.eligible = job.accrue = None
         if job.suspended_by_operator and not job.priority:
             job.hold("JobHeldAdmin")
         elif self.parameters.rules.REQUEUED_GO_LAST and not (self.ideal or job.fixed_priority or job.hold_after):
@@ -499,7 +501,6 @@ class Endings(Part):
         self.telling.arrived(job)
         since = self.cluster.now if self.ideal else self.cluster.second_of(self.cluster.now)
         job.begin = since + self._hold(job)
-        job.eligible = job.accrue = None
         if job.hold_after:
             job.hold_after = False
             job.hold(self._why_held(job))
