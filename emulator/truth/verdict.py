@@ -16,8 +16,9 @@ from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
 from emulator.workload.scenario import Query, Scenario
 
-WARNINGS = ("sbatch: warning: ", "ignoring -s since")
-"""How lines of ``sbatch`` begin that refuse nothing, in lower case: it calls that about --core-spec an error."""
+WARNINGS = ("sbatch: warning: ", "ignoring -s since", "maxmempercpu ignored, since")
+"""How lines of ``sbatch`` begin that refuse nothing, in lower case: it calls those about --core-spec, and about what
+``slurm.conf`` says twice, errors."""
 
 
 @dataclass(frozen=True)

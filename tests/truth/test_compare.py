@@ -289,8 +289,15 @@ def test_a_job_of_a_reservation_is_refused_where_scontrol_took_no_reservation(tm
     assert judge(scenario(tmp_path, TIMELINE + action + refused)).agrees
 
 
-def test_what_sbatch_says_of_core_spec_refuses_nothing(tmp_path):
-    said = "sbatch: error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)"
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)",
+        "MaxMemPerCPU ignored, since it's mutually exclusive with MaxMemPerNode",
+    ],
+)
+def test_some_errors_that_sbatch_tells_of_refuse_nothing(tmp_path, told):
+    said = f"sbatch: error: {told}"
     words = "sbatch: error: Batch job submission failed: Invalid feature specification"
     refused = f"rejected:\n- name: R\n  at: 3.0\n  sbatch: [-Cz, --core-spec=1]\n  error: |-\n    {said}\n    {words}\n"
     assert judge(scenario(tmp_path, TIMELINE + refused)).agrees
