@@ -348,7 +348,7 @@ class Passes(Part):
             # Jobs get a reason, which backfill takes for news, unless they are those that others wait for.
             self._changed_at = self.cluster.now
         self._unseen = False
-        if self._full and self.intervals_matter():
+        if self._notes_lack() or (self._full and self.intervals_matter()):
             self._changed_at = self.cluster.now
         self._seen["main"], self._full = before, False
         self._looked, self._submitted = self.version, []
@@ -505,9 +505,15 @@ class Passes(Part):
 
     def intervals_matter(self) -> bool:
         """Whether a pass that finds nothing has backfill go round: Slurm notes again which jobs wait for others."""
+        if self._notes_lack():
+            return True
         if self.ideal or self.parameters.rules.PLANS_ARE_NEWS or "backfill" not in self.loops:
             return False
         return any(job.reason == "Priority" for job in self.cluster.waiting.values())
+
+    def _notes_lack(self) -> bool:
+        """Whether each pass of the main loop notes of a job that it lacks nodes, also where it showed that already."""
+        return self.cluster.noted_lack and not self.ideal and "backfill" in self.loops and bool(self.cluster.waiting)
 
     @property
     def stride(self) -> float:

@@ -63,6 +63,7 @@ def schedule(cluster: Cluster, controls: Controls, full: bool = False, test_time
     Returns:
         Whether no job was left out for that bound.
     """
+    cluster.noted_lack = False
     return not cluster.order or _Pass(cluster, controls).run(full, test_time)
 
 
@@ -484,7 +485,7 @@ class _Pass:
                 return True
         if self._left(partition)[1] >= least_nodes(job):
             return False
-        job.reason = RESERVED_FOR_HIGHER
+        job.reason, self._cluster.noted_lack = RESERVED_FOR_HIGHER, True
         self._block(job, partition)
         return True
 

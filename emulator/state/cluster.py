@@ -85,6 +85,7 @@ class Cluster:
         groups: the groups of each user; empty if they are not known, and any may use any partition.
         nodes_for: the plugin in the SelectType slot.
         fits_alone: on how many nodes of a partition jobs of a class fit if they are idle; 0 for none.
+        noted_lack: whether the last pass of the main loop noted of a job that too few nodes are up and not kept.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class Cluster:
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], int] = {}
+        self.noted_lack = False
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
     def _compare_partitions(self) -> None:
