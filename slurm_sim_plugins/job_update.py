@@ -9,7 +9,10 @@ from slurm_sim_plugins.submission import RecordsView
 
 
 class JobUpdate(NamedTuple):
-    """What ``scontrol`` states of a job. None is what it does not state, and stays as it is."""
+    """What ``scontrol`` states of a job. None is what it does not state, and stays as it is.
+
+    Plugins are not told of other fields, such as ``MinCPUsNode``, and cannot change these.
+    """
 
     priority: float | None = None
     """0 puts it on hold; infinite releases it."""

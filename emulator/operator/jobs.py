@@ -157,6 +157,20 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         job.priorities = EMPTY
 
 
+def end_at(job: Job, after: float, controller: Controller) -> None:
+    """A running job is to end so many seconds from now; its limit is shown in whole minutes, as Slurm counts them.
+
+    Raises:
+        InputError: it does not run.
+    """
+    run, now = job.run, controller.cluster.now
+    if job.state is not State.RUNNING or run is None:
+        raise InputError(f"Job is not running for job {job.id}")
+    later = now + after - (run.expires + run.suspended(now))
+    job.limit, job.limit_of_operator = job.limit + 60 * int((later + 30) / 60), True
+    run.limit += later
+
+
 def shrink(job: Job, count: str, controller: Controller) -> None:
     """A job that has nodes keeps so many of them, the first ones.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from signal import SIGKILL, Signals
 from typing import TYPE_CHECKING
 
+from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
 from emulator.operator.het_jobs import not_whole, widened, with_led
 from emulator.operator.which import jobs_named, to_all
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def scancel(words: list[str], controller: Controller) -> None:
-    """Jobs by id or list of ids, :data:`CHOICES`, :data:`SIGNAL` and :data:`WHERE`.
+    """Jobs by id or list of ids, :data:`CHOICES`, :data:`NODES`, :data:`SIGNAL` and :data:`WHERE`.
 
     Without a signal jobs are cancelled. SIGKILL cancels, too, but that of ``--batch`` has a running job fail. Other
     signals reach no script without ``--batch`` or ``--full``; with these the script fails at once if they end it.
@@ -29,7 +30,9 @@ def scancel(words: list[str], controller: Controller) -> None:
     texts = [chosen.pop(name) for name in SIGNAL if name in chosen]
     number = _number(texts[-1]) if texts else SIGKILL
     found = jobs_named(ids, controller) if ids else list(controller.cluster.jobs.values())
+    on = [chosen.pop(name) for name in NODES if name in chosen]
     found = [job for job in found if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items())]
+    found = [job for job in found if not on or _is_on(job, on[-1], controller)]
     found = with_led(widened(found, controller.cluster), controller.cluster)
 
     def end(job: Job) -> None:
@@ -53,12 +56,14 @@ def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
             continue
         if word in WHERE:
             chosen[word] = WHERE[word]
+        if word in (*WHERE, *NO_CHANGE):
             continue
         name, equals, value = word.partition("=")
-        if name not in (*CHOICES, *SIGNAL) or not (equals or rest):
-            known = ", ".join((*CHOICES, *SIGNAL))
+        if name not in (*CHOICES, *NODES, *SIGNAL) or not (equals or rest):
+            known = ", ".join((*CHOICES, *NODES, *SIGNAL))
+            without = ", ".join((*WHERE, *NO_CHANGE))
             raise InputError(
-                f"{word!r}: of scancel the emulator takes job ids and {known}, with a value, and {', '.join(WHERE)}"
+                f"{word!r}: of scancel the emulator takes job ids and {known}, with a value, and {without}"
             )
         chosen[name] = value if equals else rest.pop()
     if not ids and not set(chosen) - {*WHERE, *SIGNAL}:
@@ -84,7 +89,14 @@ def _is_in(job: Job, partitions: str) -> bool:
     return sorted(one.name for one in job.partitions) == sorted(partitions.split(","))
 
 
+def _is_on(job: Job, nodes: str, controller: Controller) -> bool:
+    """Whether a job has any of some nodes."""
+    names, named = controller.cluster.machine.names, set(expand(nodes))
+    return job.run is not None and any(names[node] in named for node in job.run.allocation.nodes)
+
+
 CHOICES: dict[str, Callable[[Job, str], bool]] = {
+    **dict.fromkeys(("-A", "--account"), lambda job, value: job.options.account == value),
     **dict.fromkeys(("-u", "--user"), lambda job, value: job.request.user == value),
     **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
     **dict.fromkeys(("-p", "--partition"), _is_in),
@@ -93,7 +105,10 @@ CHOICES: dict[str, Callable[[Job, str], bool]] = {
     **dict.fromkeys(("-t", "--state"), lambda job, value: job.state is _state(value)),
 }
 """What ``scancel`` takes besides ids of jobs."""
+NODES = ("-w", "--nodelist")
 SIGNAL = ("-s", "--signal")
+NO_CHANGE = ("-v", "--verbose", "-Q", "--quiet", "-c", "--ctld", "-H", "--hurry")
+"""Options that change no schedule."""
 WHERE = {"-b": "batch", "--batch": "batch", "-f": "full", "--full": "full"}
 """Whether the script gets a signal, alone or with all its children; without these only steps of ``srun`` do."""
 ENDING = tuple(Signals[f"SIG{name}"] for name in ("HUP", "INT", "QUIT", "ABRT", "KILL", "USR1", "USR2", "ALRM", "TERM"))

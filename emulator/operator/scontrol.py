@@ -18,8 +18,11 @@ from emulator.operator.reservations import create_reservation, delete_reservatio
 from emulator.operator.scancel import scancel
 from emulator.operator.top import top
 from emulator.operator.update import (
+    ALONE,
+    NO_CHANGE,
     OF_A_JOB,
     RELEASE,
+    STATED,
     THROTTLE,
     Fields,
     check_fields,
@@ -36,14 +39,15 @@ from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
 from emulator.state.run import State
 from emulator.workload.request import RejectedError
+from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
     from emulator.state.cluster import Cluster
 
-WHICH = ("jobid=", "jobname=", "job=")
-"""Words of an update that say which jobs it is about."""
+WHICH = ("jobid", "jobname")
+"""Fields of an update that say which jobs it is about; with the first the second is a new name."""
 ON_HOLD = "Job is in held state, pending scheduler release"
 """That a job on hold gets no priority but by its release."""
 Action = Callable[[list[str], "Controller"], None]
@@ -181,11 +185,11 @@ def _by_records(jobs: list[Job]) -> list[Job]:
 
 def _update(words: list[str], controller: Controller) -> None:
     """Change jobs, nodes or a partition: what a command names is looked for in this order, as ``scontrol`` does."""
-    fields = fields_in(words)
+    fields = fields_in(words, ALONE)
     nodes, partition = in_full(fields, NODE_FIELDS), in_full(fields, PARTITION_FIELDS)
     of_jobs = in_full(fields, JOB_FIELDS)
-    if any(f"{key}=" in WHICH for key in of_jobs) or "" in of_jobs:
-        _update_jobs(words, of_jobs, controller)
+    if any(key in of_jobs for key in WHICH):
+        _update_jobs(of_jobs, controller)
     elif "nodename" in nodes:
         update_nodes(nodes, controller)
     elif "partitionname" in partition:
@@ -194,11 +198,10 @@ def _update(words: list[str], controller: Controller) -> None:
         raise InputError("No valid entity in update command")
 
 
-def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
-    named = [f"{key}={value}" for key, value in fields.items() if f"{key}=" in WHICH]
-    named += [word for word in words if "=" not in word]
-    stated = {key: value for key, value in fields.items() if key and f"{key}=" not in WHICH}
-    found = jobs_named(named, controller)
+def _update_jobs(fields: Fields, controller: Controller) -> None:
+    by = next(key for key in WHICH if key in fields)
+    stated = {key: value for key, value in fields.items() if key != by}
+    found = jobs_named([f"{by}={fields[by]}"], controller)
     if stated.get("timelimit", "").startswith(("+", "-")):
         # scontrol asks for the limit of each, and hands on the new one.
         change = stated["timelimit"]
@@ -226,7 +229,8 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
                 continue
             try:
                 for key, value in with_tasks(job.options, left).items():
-                    _update_job(job, key, value, controller)
+                    if key not in NO_CHANGE:
+                        _update_job(job, key, value, controller)
                 _ask_again(job)
             finally:
                 _work_out_again(job, controller)
@@ -257,7 +261,9 @@ def _left(shared: list[Job], fields: Fields, controller: Controller) -> Fields:
         left = chain.modified(stated, record)
     except RejectedError as refused:
         raise RejectedError(refused_words(str(refused), record, [job.request.task for job in shared])) from None
-    return fields if left == stated else fields_of(left)
+    if left == stated:
+        return fields
+    return {**{key: value for key, value in fields.items() if key not in STATED}, **fields_of(left)}
 
 
 def _work_out_again(job: Job, controller: Controller) -> None:
@@ -302,6 +308,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
 def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
     """A job asks for something else."""
     rules = controller.parameters.rules
+    if key == "endtime":
+        jobs.end_at(job, with_option(BatchOptions(), "begin", value).begin or 0.0, controller)
+        return
     if key == "numnodes" and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
         jobs.shrink(job, value, controller)
         return

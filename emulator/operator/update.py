@@ -111,6 +111,31 @@ def _condition(options: BatchOptions, value: str) -> BatchOptions:
     return with_option(options, "dependency", value) if value else options
 
 
+def _is_set(text: str) -> bool:
+    """Whether a field says yes: that word, its beginning, or a number.
+
+    Raises:
+        ValueError: it is none of these, nor no.
+    """
+    word = text.lower()
+    if word and ("yes".startswith(word) or "no".startswith(word)):
+        return word.startswith("y")
+    if not text.isdecimal():
+        raise ValueError(f"{text!r} is neither yes, no, nor a number")
+    return int(text) != 0
+
+
+def _contiguous(options: BatchOptions, value: str) -> BatchOptions:
+    return replace(options, contiguous=_is_set(value))
+
+
+def _shares(options: BatchOptions, value: str) -> BatchOptions:
+    """It would share resources, and wants no whole nodes then."""
+    if not _is_set(value):
+        raise ValueError("OverSubscribe=no is not emulated: with it a job is alone on nodes of which it has a part")
+    return replace(options, share=True, exclusive=False, exclusive_to="")
+
+
 OF_A_JOB: dict[str, Change] = {
     "partition": _as("partition"),
     "account": _as("account"),
@@ -131,6 +156,12 @@ OF_A_JOB: dict[str, Change] = {
     "reservationname": _as("reservation"),
     "requeue": _requeues,
     THROTTLE: _throttle,
+    "mincpusnode": _as("mincpus"),
+    "contiguous": _contiguous,
+    "oversubscribe": _shares,
+    "prefer": lambda options, value: replace(options, prefer=value),
+    "switches": _as("switches"),
+    "jobname": lambda options, value: replace(options, name=value),
 }
 """Fields of a waiting job that can be updated besides its priority, nice value and limit."""
 STATED: Mapping[str, tuple[str, ...]] = {
@@ -158,7 +189,15 @@ STATED: Mapping[str, tuple[str, ...]] = {
     "requeue": ("requeue",),
     THROTTLE: ("array_limit",),
 }
-"""What each field of the command states of a job."""
+"""What each field of the command states of a job, where plugins of JobSubmitPlugins are told of it."""
+UNTOLD = ("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime")
+"""Fields of which they are not."""
+NO_CHANGE = (
+    *("comment", "admincomment", "extra", "wckey", "stderr", "stdin", "stdout", "workdir", "mailtype", "mailuser"),
+)
+"""Fields that change no schedule; the job is updated all the same, and a pass comes."""
+ALONE = {"nice": "100"}
+"""Fields that need no value, and what they state then."""
 
 
 def check_fields(fields: Fields) -> None:
@@ -168,8 +207,8 @@ def check_fields(fields: Fields) -> None:
         InputError: one is not.
     """
     for key in fields:
-        if key not in STATED:
-            known = ", ".join(STATED)
+        if key not in (*STATED, *UNTOLD, *NO_CHANGE):
+            known = ", ".join((*STATED, *UNTOLD))
             raise InputError(f"of a job the emulator can update {known}, not {key!r}")
 
 
@@ -183,6 +222,8 @@ def update_of(fields: Fields) -> JobUpdate:
     check_fields(fields)
     stated: dict[str, Any] = {}
     for key, text in fields.items():
+        if key not in STATED:
+            continue
         if key in _READ:
             stated[STATED[key][0]] = _READ[key](text)
             continue

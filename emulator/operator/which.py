@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from emulator.operator.het_jobs import named
@@ -20,15 +20,23 @@ LIST = re.compile(r",(?![^\[]*\])")
 """What separates jobs: no comma within brackets."""
 OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
 """Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
+NO_WORDS: Mapping[str, str] = {}
 Some = TypeVar("Some")
 
 
-def fields_in(words: list[str]) -> dict[str, str]:
-    """What ``KEY=VALUE`` states, by key in small letters; a word without ``=`` has none."""
-    fields = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        fields[key.lower() if equals else ""] = value if equals else word
+def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS) -> dict[str, str]:
+    """What ``KEY=VALUE`` or ``KEY VALUE`` states, by key in small letters.
+
+    Args:
+        words: of the command.
+        alone: keys that need no value, in small letters, and what they state then.
+    """
+    fields, rest = {}, list(reversed(words))
+    while rest:
+        key, equals, value = rest.pop().partition("=")
+        if not equals:
+            value = alone[key.lower()] if key.lower() in alone else rest.pop() if rest else ""
+        fields[key.lower()] = value
     return fields
 
 

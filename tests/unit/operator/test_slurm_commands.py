@@ -336,6 +336,7 @@ def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
     assert cancelled("scancel -u ada") == {1, 3}
     assert cancelled("scancel -n b -p hi") == {3}
     assert cancelled("scancel --partition=hi") == {3, 4}
+    assert cancelled("scancel -v --ctld -n b -p hi") == {3}
 
 
 def test_a_job_that_waits_in_several_partitions_is_not_cancelled_as_in_one_of_them() -> None:
@@ -851,6 +852,52 @@ def test_an_update_may_name_more_nodes_than_a_job_has_tasks(version, nodes) -> N
     found = Controller(parse_slurm_conf(CONF, "slurm.conf"), requests, actions, slurm_version=version)
     found.run(60.0)
     assert found.cluster.jobs[2].runs[0].allocation.nodes == nodes
+
+
+def test_scancel_takes_jobs_on_nodes_and_of_accounts() -> None:
+    jobs = ["-N1 -w n1 -t5", "-N2 -w n[2-3] -t5 -A phys", "-N4 --exclusive -t5 -A phys"]
+
+    def cancelled(command: str) -> set[int]:
+        return {job.id for job in run(jobs, [(20.0, command)]).cluster.jobs.values() if job.state is State.CANCELLED}
+
+    assert cancelled("scancel -w n[3-4]") == {2}
+    assert cancelled("scancel --nodelist=n1") == {1}
+    assert cancelled("scancel -A phys") == {2, 3}
+    assert cancelled("scancel -A phys -w n3") == {2}
+
+
+def test_fields_that_change_no_schedule_are_taken_and_others_are_named() -> None:
+    update = "scontrol update JobId=2"
+    found = run(
+        ["-N4 --exclusive -t5", "-N4 --exclusive -t5"],
+        [
+            (10.0, f"{update} Comment=hello MailUser=ada WCKey=x"),
+            (11.0, f"{update} Nice"),
+            (12.0, "scontrol update job 2 timelimit 7"),
+            (13.0, f"{update} OverSubscribe=no"),
+            (14.0, f"{update} CPUsPerTask=2"),
+            (15.0, f"{update} JobName=later"),
+            (16.0, "scontrol update JobName=later Contiguous=perhaps"),
+            (17.0, f"{update} EndTime=now+60"),
+        ],
+        until=90.0,
+    )
+    job = found.cluster.jobs[2]
+    assert (job.nice, job.limit, job.name) == (100, 420.0, "later")
+    told = [words for _, words in found.refused]
+    assert len(told) == 4
+    assert "OverSubscribe=no is not emulated" in told[0]
+    assert "of a job the emulator can update" in told[1]
+    assert "neither yes, no, nor a number" in told[2]
+    assert told[3].endswith("Job is not running for job 2")
+
+
+def test_a_running_job_ends_at_the_end_that_it_is_given() -> None:
+    """Recorded on three versions: its end is exact; its limit changes by whole minutes, here of -91 s by one."""
+    found = run(["-N1 -t3"], [(40.0, "scontrol update JobId=1 EndTime=now+20")])
+    job = found.cluster.jobs[1]
+    assert (job.state, job.limit) == (State.TIMEOUT, 120.0)
+    assert 60 <= job.runs[0].end <= 60 + 31
 
 
 def test_a_reservation_without_jobs_is_over_early_with_purge_comp() -> None:
