@@ -122,3 +122,8 @@ def _in_full(key: str, names: Names) -> str:
         if len(stem) >= enough and name.startswith(stem):
             return known + key[len(stem) :]
     return key
+
+
+def is_field(key: str, names: Names) -> bool:
+    """Whether a word in small letters is a field, maybe cut short."""
+    return any(len(key) >= enough and name.startswith(key) for name, enough, _ in names)

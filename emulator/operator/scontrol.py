@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.operator import jobs
-from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, in_full
+from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, in_full, is_field
 from emulator.operator.het_jobs import alone, leaders, widened
 from emulator.operator.reconfigure import update_nodes, update_partition
 from emulator.operator.reservations import create_reservation, delete_reservation, update_reservation
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
     from emulator.state.cluster import Cluster
 
-WHICH = ("jobid", "jobname")
-"""Fields of an update that say which jobs it is about; with the first the second is a new name."""
+WHICH = ("jobid", "", "jobname")
+"""Fields of an update that say which jobs it is about, or a word alone; after the first two the last is a new name."""
 ON_HOLD = "Job is in held state, pending scheduler release"
 """That a job on hold gets no priority but by its release."""
 Action = Callable[[list[str], "Controller"], None]
@@ -185,7 +185,7 @@ def _by_records(jobs: list[Job]) -> list[Job]:
 
 def _update(words: list[str], controller: Controller) -> None:
     """Change jobs, nodes or a partition: what a command names is looked for in this order, as ``scontrol`` does."""
-    fields = fields_in(words, ALONE)
+    fields = fields_in(words, ALONE, partial(is_field, names=JOB_FIELDS))
     nodes, partition = in_full(fields, NODE_FIELDS), in_full(fields, PARTITION_FIELDS)
     of_jobs = in_full(fields, JOB_FIELDS)
     if any(key in of_jobs for key in WHICH):
@@ -201,7 +201,7 @@ def _update(words: list[str], controller: Controller) -> None:
 def _update_jobs(fields: Fields, controller: Controller) -> None:
     by = next(key for key in WHICH if key in fields)
     stated = {key: value for key, value in fields.items() if key != by}
-    found = jobs_named([f"{by}={fields[by]}"], controller)
+    found = jobs_named([f"{by}={fields[by]}" if by else fields[by]], controller)
     if stated.get("timelimit", "").startswith(("+", "-")):
         # scontrol asks for the limit of each, and hands on the new one.
         change = stated["timelimit"]

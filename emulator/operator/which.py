@@ -21,22 +21,35 @@ LIST = re.compile(r",(?![^\[]*\])")
 OF_AN_ARRAY = re.compile(r"(\d+)_(\d+|\[[-:,\d]+\])")
 """Tasks of an array, as ``ID_INDEX`` or ``ID_[INDICES]``."""
 NO_WORDS: Mapping[str, str] = {}
+Takes = Callable[[str], bool]
 Some = TypeVar("Some")
 
 
-def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS) -> dict[str, str]:
-    """What ``KEY=VALUE`` or ``KEY VALUE`` states, by key in small letters.
+def _nothing(_: str) -> bool:
+    return False
+
+
+def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS, takes: Takes = _nothing) -> dict[str, str]:
+    """What ``KEY=VALUE`` states, by key in small letters; a word without ``=`` that is no key has none.
 
     Args:
         words: of the command.
         alone: keys that need no value, in small letters, and what they state then.
+        takes: whether a word without ``=``, in small letters, is a key, of which the next word is the value.
     """
     fields, rest = {}, list(reversed(words))
     while rest:
-        key, equals, value = rest.pop().partition("=")
+        word = rest.pop()
+        key, equals, value = word.partition("=")
+        key = key.lower()
         if not equals:
-            value = alone[key.lower()] if key.lower() in alone else rest.pop() if rest else ""
-        fields[key.lower()] = value
+            if key in alone:
+                value = alone[key]
+            elif rest and takes(key):
+                value = rest.pop()
+            else:
+                key, value = "", word
+        fields[key] = value
     return fields
 
 
