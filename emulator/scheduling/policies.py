@@ -85,7 +85,6 @@ class Policies:
         self._ranking: list[ControlledJob] = []
         self._answered = Answered()
         self._cpus: dict[tuple[int, str], float] = {}
-        self._differ: dict[str, bool] = {}
         self.priority = selection.plugins[selection.slots["PriorityType"]]
         self.counts_cpus = bool(getattr(self.priority, "weights", {}).get("JobSize"))
         self.preempt = selection.plugins[selection.slots["PreemptType"]]
@@ -140,7 +139,6 @@ class Policies:
         """Nodes and partitions are others: what was worked out for requests counts no more."""
         self._requests.clear()
         self._cpus.clear()
-        self._differ.clear()
 
     def changed(self, job: ControlledJob) -> None:
         """A job asks for something else, or is on another account: what was worked out for it counts no more."""
@@ -174,20 +172,11 @@ class Policies:
             self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
         return self._cpus[key]
 
-    def counts_by_plan(self, job: ControlledJob, partition: Partition) -> bool:
-        """Whether with how many CPUs a job is planned goes by the nodes that it gets.
-
-        So it is with one that would take more nodes than it needs, and with one of whole nodes where these differ.
-        """
+    @staticmethod
+    def counts_by_plan(job: ControlledJob, partition: Partition) -> bool:
+        """Whether with how many CPUs a job is planned goes by how many of the nodes are there that it would take."""
         want = job.wants[partition.name]
-        return want.target_nodes > want.min_nodes or (want.whole and self._nodes_differ(partition))
-
-    def _nodes_differ(self, partition: Partition) -> bool:
-        """Whether a partition's nodes have different numbers of CPUs."""
-        if partition.name not in self._differ:
-            cpus = self._cluster.machine.cpus[partition.nodes]
-            self._differ[partition.name] = bool(len(cpus)) and bool((cpus != cpus[0]).any())
-        return self._differ[partition.name]
+        return want.target_nodes > want.min_nodes
 
     def given(self, job: ControlledJob, allocation: Allocation) -> None:
         """A job has started, or was planned there: its next number counts the CPUs that it has."""
