@@ -132,7 +132,8 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     """
     if job.state is not State.PENDING:
         raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
-    before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster, updated=True)
+    before, name = job.options, job.name
+    changed = make_job(replace(job.request, options=options), controller.cluster, updated=True)
     _change_account(job, changed, controller)
     job.request, job.partitions, job.wants, job.request_class = (
         changed.request,
@@ -140,6 +141,7 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         changed.wants,
         changed.request_class,
     )
+    controller.cluster.renamed(job, name)
     job.time_min, job.lifted, job.barred, job.entries = changed.time_min, changed.lifted, changed.barred, ()
     job.unfit = changed.unfit
     if options.begin != before.begin:
@@ -155,6 +157,20 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     controller.policies.changed(job)
     if options.partitions != before.partitions:
         job.priorities = EMPTY
+
+
+def rename(job: Job, name: str, controller: Controller) -> None:
+    """Give a job another name, also one that runs, in place of that which its log told.
+
+    Raises:
+        InputError: it is over.
+    """
+    if job.over:
+        raise InputError(f"job {job.id} is over: Job has already finished")
+    before = job.name
+    job.request = replace(job.request, options=replace(job.options, name=name), called="")
+    controller.cluster.renamed(job, before)
+    controller.policies.changed(job)
 
 
 def end_at(job: Job, after: float, controller: Controller) -> None:

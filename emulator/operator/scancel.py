@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from signal import SIGKILL, Signals
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ def scancel(words: list[str], controller: Controller) -> None:
     texts = [chosen.pop(name) for name in SIGNAL if name in chosen]
     number = _number(texts[-1]) if texts else SIGKILL
     found = jobs_named(ids, controller) if ids else list(controller.cluster.jobs.values())
-    on = [chosen.pop(name) for name in NODES if name in chosen]
+    on = [_nodes(chosen.pop(name)) for name in NODES if name in chosen]
     found = [job for job in found if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items())]
     found = [job for job in found if not on or _is_on(job, on[-1], controller)]
     found = with_led(widened(found, controller.cluster), controller.cluster)
@@ -89,9 +89,16 @@ def _is_in(job: Job, partitions: str) -> bool:
     return sorted(one.name for one in job.partitions) == sorted(partitions.split(","))
 
 
-def _is_on(job: Job, nodes: str, controller: Controller) -> bool:
+def _nodes(text: str) -> set[str]:
+    """The nodes of a host list."""
+    if "/" in text:
+        raise InputError(f"scancel -w {text}: a file of nodes is not read; name the nodes")
+    return set(expand(text))
+
+
+def _is_on(job: Job, named: Set[str], controller: Controller) -> bool:
     """Whether a job has any of some nodes."""
-    names, named = controller.cluster.machine.names, set(expand(nodes))
+    names = controller.cluster.machine.names
     return job.run is not None and any(names[node] in named for node in job.run.allocation.nodes)
 
 

@@ -38,8 +38,8 @@ from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
 from emulator.state.run import State
+from emulator.workload.clock_time import after_now
 from emulator.workload.request import RejectedError
-from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -201,6 +201,10 @@ def _update(words: list[str], controller: Controller) -> None:
 def _update_jobs(fields: Fields, controller: Controller) -> None:
     by = next(key for key in WHICH if key in fields)
     stated = {key: value for key, value in fields.items() if key != by}
+    if "" in stated:
+        raise InputError(f"Invalid input: {stated['']} (a field is written as NAME=VALUE)")
+    if not stated and by != "jobname":
+        raise InputError("No changes specified")
     found = jobs_named([f"{by}={fields[by]}" if by else fields[by]], controller)
     if stated.get("timelimit", "").startswith(("+", "-")):
         # scontrol asks for the limit of each, and hands on the new one.
@@ -289,9 +293,6 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
             job.nice = 0
     elif key == "nice":
         jobs.renice(job, int(value), controller)
-    elif key == "sitefactor":
-        job.shift(int(value) - job.site)
-        job.site = int(value)
     elif key == "timelimit":
         limit = limit_seconds(value)
         if job.time_min is not None and limit < job.time_min and job.state is State.PENDING:
@@ -300,17 +301,34 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         controller.passes.look_as_reservations_near([job])
         if job.run is not None:
             job.run.limit = job.limit
+    elif key in AT_ONCE:
+        AT_ONCE[key](job, value, controller)
     else:
         check_fields({key: value})
         _update_request(job, key, value, controller)
 
 
+def _end_at(job: Job, value: str, controller: Controller) -> None:
+    """A running job has another end; dates are refused, as for reservations: the day of second 0 is not known here."""
+    jobs.end_at(job, after_now(value), controller)
+
+
+def _set_site(job: Job, value: str, controller: Controller) -> None:
+    job.shift(int(value) - job.site)
+    job.site = int(value)
+
+
+AT_ONCE: dict[str, Callable[[Job, str, Controller], None]] = {
+    "endtime": _end_at,
+    "jobname": jobs.rename,
+    "sitefactor": _set_site,
+}
+"""Fields that change a job, and not what it asks for."""
+
+
 def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
     """A job asks for something else."""
     rules = controller.parameters.rules
-    if key == "endtime":
-        jobs.end_at(job, with_option(BatchOptions(), "begin", value).begin or 0.0, controller)
-        return
     if key == "numnodes" and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
         jobs.shrink(job, value, controller)
         return

@@ -161,7 +161,6 @@ OF_A_JOB: dict[str, Change] = {
     "oversubscribe": _shares,
     "prefer": lambda options, value: replace(options, prefer=value),
     "switches": _as("switches"),
-    "jobname": lambda options, value: replace(options, name=value),
 }
 """Fields of a waiting job that can be updated besides its priority, nice value and limit."""
 STATED: Mapping[str, tuple[str, ...]] = {

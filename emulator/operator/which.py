@@ -36,6 +36,9 @@ def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS, takes: Take
         words: of the command.
         alone: keys that need no value, in small letters, and what they state then.
         takes: whether a word without ``=``, in small letters, is a key, of which the next word is the value.
+
+    Raises:
+        InputError: there is more than one word that is no key.
     """
     fields, rest = {}, list(reversed(words))
     while rest:
@@ -49,6 +52,8 @@ def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS, takes: Take
                 value = rest.pop()
             else:
                 key, value = "", word
+                if key in fields:
+                    raise InputError(f"Invalid input: {word} (a field is written as NAME=VALUE)")
         fields[key] = value
     return fields
 
@@ -59,7 +64,10 @@ def jobs_named(words: list[str], controller: Controller) -> list[Job]:
     for word in words:
         key, equals, value = word.partition("=")
         if equals and key.lower() in ("jobname", "name"):
-            found += [job for job in controller.cluster.jobs.values() if job.name == value]
+            called = [job for job in controller.cluster.jobs.values() if value and job.name == value]
+            if not called:
+                raise InputError(f"No jobs with name {value!r}")
+            found += called
             continue
         for text in LIST.split(value if equals else word):
             found += _named(text, controller)
@@ -81,7 +89,7 @@ def _named(text: str, controller: Controller) -> list[Job]:
         found = _tasks(int(tasks[1]), array_of(tasks[2].strip("[]")).indices, controller.cluster)
     else:
         found = []
-    found = found or [job for job in known if job.name == text]
+    found = found or [job for job in known if text and job.name == text]
     if not found:
         raise InputError(f"there is no job {text!r}")
     return found

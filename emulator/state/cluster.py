@@ -242,6 +242,12 @@ class Cluster:
         self.order.submitted(job)
         self.enqueue(job)
 
+    def renamed(self, job: Job, before: str) -> None:
+        """A job has another name than before; jobs that wait for all of a name find it by the new one."""
+        if job.name != before:
+            self.named[job.request.user, before].remove(job)
+            self.named.setdefault((job.request.user, job.name), []).append(job)
+
     def het_job_ids(self, job: Job) -> list[int]:
         """Ids of all components of the heterogeneous job that a job is of; empty if it is none."""
         number = job.request.het_job_id

@@ -892,6 +892,55 @@ def test_fields_that_change_no_schedule_are_taken_and_others_are_named() -> None
     assert told[3].endswith("Job is not running for job 2")
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("scontrol update JobId=1 Contiguous", "Invalid input: Contiguous"),
+        ("scontrol update JobId=1 timelimit 5 6", "Invalid input: 6"),
+        ("scontrol update 1 2 TimeLimit=5", "Invalid input: 2"),
+        ("scontrol update JobId=1", "No changes specified"),
+        ("scontrol update JobId= Nice=5", "there is no job ''"),
+        ("scontrol update JobName= Nice=5", "No jobs with name ''"),
+        ("scontrol update JobName=other Nice=5", "No jobs with name 'other'"),
+        ("scontrol update JobId=1 EndTime=2030-01-01", "'2030-01-01' is not written as now"),
+        ("scontrol update JobId=1 EndTime=never", "'never' is not written as now"),
+        ("scancel -w /tmp/nodes", "a file of nodes is not read"),
+        ("scancel -w n[9", "'n[9' is no host list"),
+    ],
+)
+def test_what_is_wrong_in_a_command_is_named_and_no_job_changes(command, words) -> None:
+    found = run(["-t5"], [(20.0, command)])
+    assert [words in told for _, told in found.refused] == [True]
+    job = found.cluster.jobs[1]
+    assert (job.nice, job.limit, job.state) == (0, 300.0, State.COMPLETED)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "command", "start"),
+    [
+        ("-J a", "-H -J y", "scontrol update JobId=3 JobName=a", None),
+        ("-J x", "-H -J a", "scontrol update JobId=3 JobName=b", 20.0),
+        ("-J a", "-H -J y", "scontrol update JobId=1 JobName=b", 20.0),
+    ],
+)
+def test_jobs_that_wait_for_all_of_a_name_go_by_its_new_name(first, second, command, start) -> None:
+    """The last job waits for others of its name and user; the first one runs for 100 s, the second one is on hold."""
+    of_bob = "-n1 -t1"
+    words = [f"{first} -n1 -t5", of_bob, second, of_bob, "-J a -n1 -t5 -d singleton"]
+    found = run(words, [(20.0, command)], until=400.0)
+    runs = found.cluster.jobs[5].runs
+    assert not found.refused
+    assert (runs == []) if start is None else (start <= runs[0].start < 90)
+
+
+def test_a_new_name_counts_before_that_of_the_log() -> None:
+    request = JobRequest(1, 0.0, 30.0, parse_sbatch(["-n1"]), "ada", called="old")
+    rename = partial(scontrol, "scontrol update JobId=1 JobName=new")
+    found = Controller(parse_slurm_conf(CONF, "slurm.conf"), [request], [(5.0, rename)])
+    found.run(10.0)
+    assert found.cluster.jobs[1].name == "new"
+
+
 def test_a_running_job_ends_at_the_end_that_it_is_given() -> None:
     """Recorded on three versions: its end is exact; its limit changes by whole minutes, here of -91 s by one."""
     found = run(["-N1 -t3"], [(40.0, "scontrol update JobId=1 EndTime=now+20")])
