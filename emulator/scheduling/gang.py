@@ -330,7 +330,7 @@ class Gang:
         return self._said()
 
     def reconfigured(self) -> list[Change]:
-        """A partition says something else: the queues are made anew, and those that run only fill them up.
+        """A partition says something else: the queues are made again, and jobs that run only fill them up.
 
         So they have another time slice before it is the turn of those that stand still. (Slurm's sources; recorded.)
         """
