@@ -933,6 +933,17 @@ def test_jobs_that_wait_for_all_of_a_name_go_by_its_new_name(first, second, comm
     assert (runs == []) if start is None else (start <= runs[0].start < 90)
 
 
+@pytest.mark.parametrize("named", ["lo,hi", "hi,lo"])
+def test_the_default_time_of_the_partition_that_is_named_first_counts_as_stated(named) -> None:
+    """The job starts in hi either way, which is of a higher tier and has no DefaultTime."""
+    conf = parse_slurm_conf(CONF.replace("MaxTime=2:00:00", "MaxTime=2:00:00 DefaultTime=1"), "slurm.conf")
+    found = Controller(conf, [JobRequest(1, 0.0, 30.0, parse_sbatch(["-n1", "-p", named]), "ada")])
+    found.run(20.0)
+    job = found.cluster.jobs[1]
+    assert (job.named_first.name, job.has_limit) == (named[:2], named.startswith("lo"))
+    assert job.limit == 60.0 if job.has_limit else job.limit > 60.0
+
+
 def test_a_new_name_counts_before_that_of_the_log() -> None:
     request = JobRequest(1, 0.0, 30.0, parse_sbatch(["-n1"]), "ada", called="old")
     rename = partial(scontrol, "scontrol update JobId=1 JobName=new")
