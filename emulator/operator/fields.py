@@ -127,3 +127,15 @@ def _in_full(key: str, names: Names) -> str:
 def is_field(key: str, names: Names) -> bool:
     """Whether a word in small letters is a field, maybe cut short."""
     return any(len(key) >= enough and name.startswith(key) for name, enough, _ in names)
+
+
+def whole(text: str) -> int:
+    """A whole number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no whole number") from None

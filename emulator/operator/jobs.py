@@ -177,10 +177,10 @@ def end_at(job: Job, after: float, controller: Controller) -> None:
     """A running job is to end so many seconds from now; its limit is shown in whole minutes, as Slurm counts them.
 
     Raises:
-        InputError: it does not run.
+        InputError: it does not run, or is being preempted.
     """
     run, now = job.run, controller.cluster.now
-    if job.state is not State.RUNNING or run is None:
+    if job.state is not State.RUNNING or run is None or job.vacating:
         raise InputError(f"Job is not running for job {job.id}")
     later = now + after - (run.expires + run.suspended(now))
     job.limit, job.limit_of_operator = job.limit + 60 * int((later + 30) / 60), True

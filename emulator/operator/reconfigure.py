@@ -12,7 +12,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import updated as updated_nodes
 from emulator.config.slurm.partitions import updated
-from emulator.operator.update import Fields
+from emulator.operator.fields import Fields
 from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty, least_nodes
 from emulator.scheduling.requests import tres_totals, unasked_memory
 from emulator.state.machine import share_cores

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from emulator.config.slurm.duration import limit_seconds, seconds
 from emulator.config.slurm.hostlist import expand
-from emulator.operator.fields import RESERVATION_FIELDS, in_full
-from emulator.operator.update import Fields
+from emulator.operator.fields import RESERVATION_FIELDS, Fields, in_full
 from emulator.operator.which import fields_in, words_in
 from emulator.state.partition import Partition
 from emulator.state.reservation import PURGE_AFTER, RECURRING, Reservation

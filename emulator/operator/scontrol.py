@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.operator import jobs
-from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, in_full, is_field
+from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, Fields, in_full, is_field, whole
 from emulator.operator.het_jobs import alone, leaders, widened
 from emulator.operator.reconfigure import update_nodes, update_partition
 from emulator.operator.reservations import create_reservation, delete_reservation, update_reservation
@@ -24,7 +24,6 @@ from emulator.operator.update import (
     RELEASE,
     STATED,
     THROTTLE,
-    Fields,
     check_fields,
     cpus_of_tasks,
     fields_of,
@@ -33,7 +32,7 @@ from emulator.operator.update import (
     with_all_named,
     with_tasks,
 )
-from emulator.operator.which import fields_in, jobs_named, to_all
+from emulator.operator.which import fields_in, jobs_named, no_field, to_all
 from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
@@ -188,6 +187,8 @@ def _update(words: list[str], controller: Controller) -> None:
     fields = fields_in(words, ALONE, partial(is_field, names=JOB_FIELDS))
     nodes, partition = in_full(fields, NODE_FIELDS), in_full(fields, PARTITION_FIELDS)
     of_jobs = in_full(fields, JOB_FIELDS)
+    if "" in fields and "nodename" in nodes:
+        raise no_field(fields[""])
     if any(key in of_jobs for key in WHICH):
         _update_jobs(of_jobs, controller)
     elif "nodename" in nodes:
@@ -202,7 +203,7 @@ def _update_jobs(fields: Fields, controller: Controller) -> None:
     by = next(key for key in WHICH if key in fields)
     stated = {key: value for key, value in fields.items() if key != by}
     if "" in stated:
-        raise InputError(f"Invalid input: {stated['']} (a field is written as NAME=VALUE)")
+        raise no_field(stated[""])
     if not stated and by != "jobname":
         raise InputError("No changes specified")
     found = jobs_named([f"{by}={fields[by]}" if by else fields[by]], controller)
@@ -289,10 +290,10 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
             raise InputError(f"{ON_HOLD} for job {job.id}")
         else:
             # It holds in all of its partitions.
-            job.priority, job.priorities, job.held_by, job.fixed_priority = int(value), EMPTY, "", True
+            job.priority, job.priorities, job.held_by, job.fixed_priority = whole(value), EMPTY, "", True
             job.nice = 0
     elif key == "nice":
-        jobs.renice(job, int(value), controller)
+        jobs.renice(job, whole(value), controller)
     elif key == "timelimit":
         limit = limit_seconds(value)
         if job.time_min is not None and limit < job.time_min and job.state is State.PENDING:
@@ -314,8 +315,8 @@ def _end_at(job: Job, value: str, controller: Controller) -> None:
 
 
 def _set_site(job: Job, value: str, controller: Controller) -> None:
-    job.shift(int(value) - job.site)
-    job.site = int(value)
+    job.shift(whole(value) - job.site)
+    job.site = whole(value)
 
 
 AT_ONCE: dict[str, Callable[[Job, str, Controller], None]] = {
@@ -332,7 +333,7 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numnodes" and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
         jobs.shrink(job, value, controller)
         return
-    if key == "numnodes" and rules.NUM_NODES_IS_BOTH and "-" not in value:
+    if key == "numnodes" and rules.NUM_NODES_IS_BOTH and value.isdecimal():
         value = f"{value}-{value}"
     of_cpus = key == "numcpus"
     of_tasks = of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS

@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from emulator.config.slurm.duration import limit_seconds, written
+from emulator.operator.fields import Fields, whole
 from emulator.scheduling.submission_of import ranges, submission_of
+from emulator.workload.clock_time import after_now
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.job_update import JobUpdate
 from slurm_sim_plugins.records import JobRecord
 
-Fields = Mapping[str, str]
 Change = Callable[[BatchOptions, str], BatchOptions]
 THROTTLE = "arraytaskthrottle"
 RELEASE = "INFINITE"
@@ -30,6 +31,11 @@ def _as(option: str) -> Change:
 def _named(options: BatchOptions, value: str) -> BatchOptions:
     """Other nodes that it must have; any where the value is empty."""
     return with_option(options, "nodelist", value) if value else replace(options, node_list=())
+
+
+def _licensed(options: BatchOptions, value: str) -> BatchOptions:
+    """Other licences; none where the value is empty (asked of three versions)."""
+    return with_option(options, "licenses", value) if value else replace(options, licenses=(), licenses_of=())
 
 
 def with_all_named(options: BatchOptions) -> BatchOptions:
@@ -50,7 +56,7 @@ def with_tasks(options: BatchOptions, fields: Fields) -> Fields:
         return fields
     fewest = with_option(options, "nodes", fields["numnodes"]).min_nodes or 1
     cpus = max(options.tasks or 0, fewest) * (options.cpus_per_task or 1)
-    return {**fields, "numcpus": str(max(int(fields["numcpus"]), cpus))}
+    return {**fields, "numcpus": str(max(whole(fields["numcpus"]), cpus))}
 
 
 def _nodes(options: BatchOptions, value: str) -> BatchOptions:
@@ -72,7 +78,7 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
 
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:
     """Other CPUs in all, whatever its tasks are."""
-    return replace(options, tasks=-(-int(value) // (options.cpus_per_task or 1)), placed_tasks=0)
+    return replace(options, tasks=-(-whole(value) // (options.cpus_per_task or 1)), placed_tasks=0)
 
 
 def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
@@ -83,7 +89,7 @@ def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
     stated = options.placed_tasks or options.tasks
     if stated is None:
         return _cpus(options, value)
-    tasks = -(-int(value) // (options.cpus_per_task or 1))
+    tasks = -(-whole(value) // (options.cpus_per_task or 1))
     return replace(options, tasks=tasks, placed_tasks=stated if tasks != stated else 0)
 
 
@@ -102,7 +108,7 @@ def _requeues(options: BatchOptions, value: str) -> BatchOptions:
 def _throttle(options: BatchOptions, value: str) -> BatchOptions:
     if options.array is None:
         raise ValueError("only an array has an ArrayTaskThrottle")
-    return replace(options, array=replace(options.array, limit=int(value)))
+    return replace(options, array=replace(options.array, limit=whole(value)))
 
 
 def _condition(options: BatchOptions, value: str) -> BatchOptions:
@@ -148,10 +154,10 @@ OF_A_JOB: dict[str, Change] = {
     "excnodelist": _as("exclude"),
     "minmemorynode": _as("mem"),
     "minmemorycpu": _as("mem-per-cpu"),
-    "licenses": _as("licenses"),
+    "licenses": _licensed,
     "timemin": _as("time-min"),
-    "starttime": _as("begin"),
-    "deadline": _as("deadline"),
+    "starttime": lambda options, value: replace(options, begin=after_now(value)),
+    "deadline": lambda options, value: replace(options, deadline=after_now(value)),
     "dependency": _condition,
     "reservationname": _as("reservation"),
     "requeue": _requeues,
@@ -260,15 +266,15 @@ def refused_words(reason: str, record: JobRecord, tasks: Sequence[int]) -> str:
 
 
 def _priority(text: str) -> float:
-    return math.inf if text.upper() == RELEASE else int(text)
+    return math.inf if text.upper() == RELEASE else whole(text)
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {
     "priority": _priority,
-    "nice": int,
-    "sitefactor": int,
+    "nice": whole,
+    "sitefactor": whole,
     "timelimit": limit_seconds,
-    **dict.fromkeys(("numcpus", "numtasks", THROTTLE), int),
+    **dict.fromkeys(("numcpus", "numtasks", THROTTLE), whole),
 }
 
 

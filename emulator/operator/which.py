@@ -53,9 +53,14 @@ def fields_in(words: list[str], alone: Mapping[str, str] = NO_WORDS, takes: Take
             else:
                 key, value = "", word
                 if key in fields:
-                    raise InputError(f"Invalid input: {word} (a field is written as NAME=VALUE)")
+                    raise no_field(word)
         fields[key] = value
     return fields
+
+
+def no_field(word: str) -> InputError:
+    """That a word of a command is no field."""
+    return InputError(f"Invalid input: {word} (a field is written as NAME=VALUE)")
 
 
 def jobs_named(words: list[str], controller: Controller) -> list[Job]:

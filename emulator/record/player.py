@@ -15,10 +15,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.controller import parameters_of
@@ -32,6 +32,7 @@ from emulator.workload.scenario import Action, Scenario, Submission
 from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
+T = TypeVar("T")
 LOOK = 0.25
 """Seconds between two looks."""
 MOMENT = 0.01
@@ -320,17 +321,13 @@ def play(task: Task) -> Played:
         log = root.outside(folder) / "log" / "slurmctld.log"
         if task.log:
             shutil.copyfile(log, task.log)
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            told = told_of_jobs(lines, player.names, player.zero)
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            passes = told_in(lines, PASS, player.zero)
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            full = told_in(lines, FULL, 0.0)
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            decay = decay_begun(lines)
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            cycles = [round(at, 3) for at in told_in(lines, BEGUN, player.zero) if at > 0]
-        glances = _rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed)
+        told = _read(log, lambda lines: told_of_jobs(lines, player.names, player.zero))
+        passes = _read(log, lambda lines: told_in(lines, PASS, player.zero))
+        full = _read(log, lambda lines: told_in(lines, FULL, 0.0))
+        decay = _read(log, decay_begun)
+        begun = _read(log, lambda lines: told_in(lines, BEGUN, player.zero))
+        looks = _read(log, lambda lines: told_in(lines, CYCLE, player.zero))
+        glances = rounds_of(looks, 1 + OVERSLEPT * task.speed)
         interval = parameters_of(scenario.configuration()).sched_interval
         rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(
@@ -342,7 +339,7 @@ def play(task: Task) -> Played:
             rounds=rounds,
             rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],
             glances=glances,
-            glances_seen=cycles if glances is not None else [],
+            glances_seen=[round(at, 3) for at in begun if at > 0] if glances is not None else [],
             end=round(end, 1),
             jobs=[row | {"submit": told.taken.get(row["id"], row["submit"])} for row in player.jobs],
             rejected=player.rejected,
@@ -356,9 +353,9 @@ def play(task: Task) -> Played:
         shutil.rmtree(root.outside(folder), ignore_errors=True)
 
 
-def _rounds(log: Path, line: re.Pattern[str], zero: float, longest: float) -> tuple[float, float] | None:
+def _read(log: Path, read: Callable[[Iterable[str]], T]) -> T:
     with log.open(encoding="utf-8", errors="replace") as lines:
-        return rounds_of(told_in(lines, line, zero), longest)
+        return read(lines)
 
 
 def _interrupted(*_: object) -> None:

@@ -330,9 +330,9 @@ class Gang:
         return self._said()
 
     def reconfigured(self) -> list[Change]:
-        """A partition says something else: the queues are made again, and jobs that run only fill them up.
+        """A partition says something else: the queues are made again, and running jobs only fill them up.
 
-        So they have another time slice before it is the turn of those that stand still. (Slurm's sources; recorded.)
+        So they have another time slice before it is the turn of jobs that stand still. (Slurm's sources; recorded.)
         """
         before = list(self._queues.values())
         tiers = sorted(self._cluster.partitions.values(), key=lambda partition: -partition.tier)

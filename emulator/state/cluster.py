@@ -84,7 +84,8 @@ class Cluster:
         shared: partitions of jobs of a class in their order, with what they need there.
         groups: the groups of each user; empty if they are not known, and any may use any partition.
         nodes_for: the plugin in the SelectType slot.
-        fits_alone: on how many nodes of a partition jobs of a class fit if they are idle; 0 for none.
+        fits_alone: on how many nodes of a partition jobs of a class fit if they are idle; 0 for none. Without nodes
+            (empty bytes) whether they fit onto all of them.
         noted_lack: whether the last pass of the main loop noted of a job that too few nodes are up and not kept.
     """
 

@@ -102,7 +102,7 @@ def _scenario(tree: Tree) -> Scenario:
         sweep_phase=fields.get("sweep_phase", Tree.second),
         uptime=fields.get("uptime", Tree.second),
         backfill=fields.get("backfill", Tree.second),
-        decay=fields.get("decay", Tree.second),
+        decay=fields.get("decay", _before),
         second=fields.get("second", Tree.second) or 0.0,
         rounds=fields.get("rounds", _rounds),
         rounds_seen=fields.get("rounds_seen", _seen("rounds" in fields)) or (),
@@ -149,6 +149,14 @@ def _rounds(tree: Tree) -> tuple[float, float]:
     if not 1 <= period < 2:
         raise tree.error(f"a round of a thread takes a second and a little, not {period:g} s")
     return first, period
+
+
+def _before(tree: Tree) -> float:
+    """Seconds for which a thread had run when the recording started."""
+    value = tree.second()
+    if value < 0:
+        raise tree.error("the thread ran before the recording started: it is 0 or more")
+    return value
 
 
 def _seen(known: bool) -> Callable[[Tree], tuple[float, ...]]:

@@ -137,8 +137,11 @@ class Lines:
 
     def _copy_of(self, path: Path) -> Path | None:
         """The file in the folder that an absolute name means where the whole folder was copied, if it is there."""
+        folder = self._folder
+        if folder is None:
+            return None
         ends = (self._main.parent.joinpath(*path.parts[begin:]) for begin in range(1, len(path.parts)))
-        return next((one for one in ends if self._folder is not None and one.is_file()), None)
+        return next((one for one in ends if one.resolve().is_relative_to(folder) and one.is_file()), None)
 
     def _check_include(self, name: str, target: Path, open_files: tuple[Path, ...]) -> None:
         self._includes += 1

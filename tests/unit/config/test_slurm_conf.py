@@ -814,6 +814,15 @@ def test_of_two_options_of_one_name_the_first_counts():
     ]
 
 
+def test_no_file_outside_the_folder_is_looked_for_as_the_copy_of_an_absolute_include(tmp_path):
+    site = tmp_path / "site"
+    (site / "slurm").mkdir(parents=True)
+    (tmp_path / "more.conf").write_text("KillWait=5\n")
+    (site / "more.conf").write_text("KillWait=7\n")
+    (site / "slurm.conf").write_text(STATED + "Include /etc/slurm/../../more.conf\n")
+    assert read_slurm_conf(site).parameters.amount("KillWait") == 7
+
+
 def test_an_absolute_include_is_read_from_the_folder_that_was_copied(folder):
     path = folder(
         slurm_conf=STATED + "Include /etc/slurm/parts/x.conf\nInclude /etc/slurm/y.conf\n", y_conf="KillWait=5\n"

@@ -952,6 +952,40 @@ def test_a_new_name_counts_before_that_of_the_log() -> None:
     assert found.cluster.jobs[1].name == "new"
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ("JobId=2 StartTime=2030-01-01", "'2030-01-01' is not written as now"),
+        ("JobId=2 Deadline=12:00", "'12:00' is not written as now"),
+        ("JobId=2 Nice=x", "'x' is no whole number"),
+        ("JobId=2 Priority=high", "'high' is no whole number"),
+        ("JobId=2 SiteFactor=", "'' is no whole number"),
+        ("JobId=2 NumCPUs=1.5", "'1.5' is no whole number"),
+        ("JobId=2 NumNodes=x", "--nodes: 'x' is neither a number of nodes"),
+        ("NodeName=n1 State=DOWN foo", "Invalid input: foo (a field is written as NAME=VALUE)"),
+    ],
+)
+def test_values_that_an_update_cannot_take_are_named(fields: str, words: str) -> None:
+    found = run(["-N4 --exclusive -t5", "-N4 --exclusive -t5"], [(10.0, f"scontrol update {fields}")], until=20.0)
+    assert len(found.refused) == 1
+    assert words in found.refused[0][1]
+    assert all(found.cluster.machine.up)
+
+
+def test_a_job_that_is_being_preempted_gets_no_other_end() -> None:
+    conf = CONF.replace("PartitionName=lo", "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPartitionName=lo")
+    conf = conf.replace("PartitionName=lo Nodes=ALL", "PartitionName=lo Nodes=ALL GraceTime=60 PreemptMode=REQUEUE")
+    requests = [
+        JobRequest(number, float(number), 500.0, parse_sbatch(words.split()), "ada", ignores_term=True)
+        for number, words in ((1, "-N4 --exclusive -t20"), (2, "-N4 --exclusive -t20 -p hi"))
+    ]
+    actions = [(30.0, partial(scontrol, "scontrol update JobId=1 EndTime=now+300"))]
+    found = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, actions)
+    found.run(40.0)
+    assert found.cluster.jobs[1].vacating
+    assert [words for _, words in found.refused] == ["Job is not running for job 1"]
+
+
 def test_a_running_job_ends_at_the_end_that_it_is_given() -> None:
     """Recorded on three versions: its end is exact; its limit changes by whole minutes, here of -91 s by one."""
     found = run(["-N1 -t3"], [(40.0, "scontrol update JobId=1 EndTime=now+20")])

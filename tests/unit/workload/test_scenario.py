@@ -164,6 +164,7 @@ def test_what_a_file_does_not_have_is_none(write):
             "rounds: [0.5, 1.01]\nrounds_seen: [2.5, 1.5]\nnote:",
             "3: rounds that were seen come one after the other",
         ),
+        ("note:", "decay: -3\nnote:", "2: the thread ran before the recording started: it is 0 or more"),
         ("scenario: s", "scenario: [s]", "1: is seq, not text"),
         ("scenario: s", "scenario: 5", "1: '5' is int, not text: put it in quotes"),
         ("note:", "scenario: t\nnote:", "2: 'scenario' comes twice"),
