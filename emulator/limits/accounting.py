@@ -483,10 +483,10 @@ class Accounting:
         return np.isin(self._lines, lines) & ~count if len(lines) else None
 
     def _nodes_of(self, uses: Iterable[Use]) -> dict[Use, set[int]]:
-        """The nodes that jobs have, each once."""
+        """The nodes that jobs have, each once; those of a run that is over do not count while they are cleared."""
         nodes: dict[Use, set[int]] = {use: set() for use in uses}
         for job in (*self._cluster.running.values(), *self._cluster.suspended.values()):
-            if job.account is not None and job.run is not None:
+            if job.account is not None and job.account.meter is not None and job.run is not None:
                 for use in nodes.keys() & set(job.account.uses()):
                     nodes[use].update(job.run.allocation.nodes)
         return nodes

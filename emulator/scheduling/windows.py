@@ -363,9 +363,12 @@ class Windows(WindowPlan):
     ) -> tuple[float, Allocation] | None:
         """What is kept for a job with ``assoc_limit_stop``, whatever limits say: if it cannot start now, a later start.
 
-        Slurm takes for it the next time at which a node is kept no longer, else one soon (recorded).
+        Slurm takes for it the next time at which a node is kept no longer, else one soon (recorded). One whose nodes
+        are still being cleared is planned for the next second, for which no limit is looked at.
         """
-        now = self._cluster.now
+        now, epilogs = self._cluster.now, self._cluster.epilogs
+        if start <= now and epilogs is not None and (epilogs[list(allocation.nodes)] > 0).any():
+            return now + 1, allocation
         if start > now or not (self._at_limit(job, partition) or self._over_limit(job, partition, allocation)):
             return start, allocation
         usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from emulator.config.operation import Operation
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
@@ -335,3 +336,23 @@ def test_the_default_time_of_its_first_partition_is_a_limit_that_a_job_states():
     requests = [job(1, 0, 40, "-n4 -t1"), job(2, 5, 10, "-n4 -plong,short"), job(3, 6, 10, "-n4 -popen,short")]
     begun = starts(controller(requests, BOOKS, conf))
     assert begun[2] > 39 and begun[3] < 20
+
+
+@pytest.mark.parametrize("bound", ["MaxTRESPU=node=2", "GrpTRES=node=2"])
+def test_nodes_of_a_run_that_is_over_count_for_no_limit_while_they_are_cleared(bound: str):
+    """A real Slurm 24.11.5 started the next job of a user on another node in the epilog of the one before."""
+    requests = [job(1, 0, 10, "-n4 -t1"), job(2, 1, 90, "-n4 -t2"), job(3, 2, 20, "-n4 -t1")]
+    books, conf = parse_accounts(with_qos(bound) + "modify user ann set defaultqos=q\n"), parse_slurm_conf(CONF)
+    made = Controller(conf, requests, accounts=books, operation=Operation(epilog=30))
+    made.run(3600.0)
+    assert made.cluster.jobs[1].runs[0].end < starts(made)[3] < 20
+
+
+def test_a_job_at_a_limit_is_planned_on_nodes_that_are_cleared_for_the_next_second():
+    """With ``assoc_limit_stop`` a real Slurm 24.11.5 looked at no limit then, and kept the node from that second on."""
+    conf = CONF.replace("batch_sched_delay=0", "batch_sched_delay=0,assoc_limit_stop")
+    requests = [job(1, 0, 10, "-wn1 -n4 -t1", "bob"), job(2, 1, 90, "-n4 -t2"), job(3, 2, 20, "-wn1 -n4 -t1")]
+    books = parse_accounts(with_qos("MaxTRESPU=node=1") + "modify user ann set defaultqos=q\n")
+    made = Controller(parse_slurm_conf(conf), requests, accounts=books, operation=Operation(epilog=30))
+    made.run(25.0)
+    assert made.cluster.jobs[3].planned_start <= 26
