@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.scheduling.preempt import left_by
+from emulator.scheduling.run_rows import NODE
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints, Mask
@@ -87,8 +88,9 @@ class Future:
         self._dead = {job.id for job in self.dead}
         ends = releases(cluster, {*gone, *self._dead})
         self._ends, self._ids = [one.end for one in ends], [one.id for one in ends]
-        self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
-        self._spare = Releases(spare)
+        kinds = cluster.machine.gres
+        self._released = Releases.of([one.allocation for one in ends], kinds, [one.jobs for one in ends])
+        self._spare = Releases.of(spare, kinds)
         self._on = [one.allocation.nodes for one in ends]
         self._after: dict[tuple[int, int], Free] = {}
         self._known: list[tuple[float, Free]] = []
@@ -192,31 +194,43 @@ class Future:
 
 
 class Releases:
-    """Allocations in the order in which they are given back, as columns.
+    """What is given back to the nodes, one release after the other, as columns.
 
     Args:
-        allocations: of jobs.
-        counted: 1 for each whose job is on its nodes, 0 for one that is suspended; all are, if there are none.
+        offsets: where the entries of each release begin; then where those of the last one end.
+        entries: rows: the node, then what is added to each row of :attr:`slurm_sim_plugins.nodes.Free.table`; a
+            column for each node of each release.
     """
 
-    def __init__(self, allocations: Sequence[Allocation], counted: Sequence[int] = ()) -> None:
-        self.count = len(allocations)
-        pairs = zip(allocations, counted or (1,) * self.count, strict=True)
-        self._jobs = _column([(count,) * len(one.nodes) for one, count in pairs])
-        self._offsets = np.cumsum([0, *(len(one.nodes) for one in allocations)])
-        self._nodes = _column([one.nodes for one in allocations])
-        self._units = _column([one.units for one in allocations])
-        self._memory = _column([one.memory for one in allocations])
-        kinds = {kind for one in allocations for kind in one.gres}
-        self._gres: dict[Gres, Ints] = {
-            kind: _column([one.gres.get(kind, (0,) * len(one.nodes)) for one in allocations]) for kind in kinds
-        }
+    def __init__(self, offsets: Ints, entries: Ints) -> None:
+        self.count = len(offsets) - 1
+        self._offsets, self._entries = offsets, entries
+        self._rows = [row for row in range(1, len(entries)) if entries[row].any()]
+
+    @classmethod
+    def of(cls, allocations: Sequence[Allocation], kinds: Collection[Gres], counted: Sequence[int] = ()) -> Releases:
+        """Those of allocations.
+
+        Args:
+            allocations: of jobs, in the order in which they are given back.
+            kinds: of generic resources that the machine has, in its order.
+            counted: 1 for each whose job is on its nodes, 0 for one that is suspended; all are, if there are none.
+        """
+        pairs = list(zip(allocations, counted or (1,) * len(allocations), strict=True))
+        rows = [
+            [node for one in allocations for node in one.nodes],
+            [units for one in allocations for units in one.units],
+            [memory for one in allocations for memory in one.memory],
+            [-count for one, count in pairs for _ in one.nodes],
+        ]
+        rows += [[many for one in allocations for many in one.gres.get(kind, (0,) * len(one.nodes))] for kind in kinds]
+        return cls(np.cumsum([0, *(len(one.nodes) for one in allocations)]), np.array(rows, dtype=np.int64))
 
     def any_on(self, nodes: Mask) -> list[bool]:
         """Which of them have any of some nodes."""
         if not self.count:
             return []
-        found: list[bool] = np.logical_or.reduceat(nodes[self._nodes], self._offsets[:-1]).tolist()
+        found: list[bool] = np.logical_or.reduceat(nodes[self._entries[NODE]], self._offsets[:-1]).tolist()
         return found
 
     def added(self, free: Free, count: int) -> Free:
@@ -224,20 +238,10 @@ class Releases:
         upto = int(self._offsets[count])
         if not upto:
             return free
-        nodes, size = self._nodes[:upto], len(free.units)
-
-        def sums(column: Ints) -> Ints:
-            return np.bincount(nodes, weights=column[:upto], minlength=size).astype(np.int64)
-
         later = free.copy()
-        if not free.shared:
-            later.units += sums(self._units)
-        later.memory += sums(self._memory)
-        later.jobs -= sums(self._jobs)
-        for kind, column in self._gres.items():
-            later.gres[kind] += sums(column)
+        nodes, size = self._entries[NODE, :upto], len(free.units)
+        for row in self._rows:
+            if row > NODE + 1 or not free.shared:
+                sums = np.bincount(nodes, weights=self._entries[row, :upto], minlength=size)
+                later.table[row - 1] += sums.astype(np.int64)
         return later
-
-
-def _column(parts: Sequence[Sequence[int]]) -> Ints:
-    return np.array([value for part in parts for value in part], dtype=np.int64)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes, Pool
 from emulator.scheduling.entries import still_waits
-from emulator.scheduling.future import Releases, releases
+from emulator.scheduling.future import releases
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
+from emulator.scheduling.planned_free import PlannedFree, Promise, Promises
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, RESERVED_FOR_HIGHER, RESOURCES, Job
@@ -32,31 +32,6 @@ NEVER = float("inf")
 GONE = Answer(None, "None")
 """It does not wait any more: it was started, perhaps in another partition."""
 BEHIND = "Priority"
-
-
-@dataclass(slots=True)
-class Promise:
-    """What was promised.
-
-    Attributes:
-        job, partition: to what.
-        time: when it starts, in seconds.
-        length: for how long it is planned.
-        free: what is free then, as planned.
-        allocation: nodes with which the promise can be kept; others may do as well.
-    """
-
-    job: Job
-    partition: Partition
-    time: float
-    length: float
-    free: Free
-    allocation: Allocation
-
-    @property
-    def end(self) -> float:
-        """When it is planned to end."""
-        return self.time + self.length
 
 
 class NodePlan(SchedulePlan):
@@ -89,12 +64,12 @@ class NodePlan(SchedulePlan):
         self._kept = kept
         self._pools = {} if kept else counts.pools()
         self._waits: dict[str, Job] = {}
-        self._promises: list[Promise] = []
+        self._promises = Promises()
         self._closed: set[str] = set()
         self._barred: Mask = cluster.no_nodes()
         self._refused: dict[Hashable, Answer] = {}
-        self._ends: list[float] | None = None
-        self._releases: Releases | None = None
+        self._later: PlannedFree | None = None
+        self._tried: dict[Hashable, float] = {}
         self._licenses: LicensePlan | None = None
         self._gone: Collection[int] = ()
         self.promised: set[Entry] = set()
@@ -168,7 +143,7 @@ class NodePlan(SchedulePlan):
         if found is None:
             job.planned_start = None
             return NEVER
-        self._promises.append(found)
+        self._promises.add(found)
         return found.time
 
     def earliest(self, entry: Entry, without: Iterable[Run] = ()) -> float:
@@ -230,16 +205,19 @@ class NodePlan(SchedulePlan):
     def started(self, job: Job) -> None:
         """A job has started: what runs past a promised start is not free then."""
         assert job.run is not None
-        self._ends = self._licenses = self.last_place = None
+        self._later = self._licenses = self.last_place = None
         end = self._cluster.planned_end(job)
         pool = self._pools.get(job.run.partition)
         if pool is not None:
             pool.started(self._counts.counted(job, self._cluster.partitions[job.run.partition]), end, job)
         if job in self._waits.values():
             self._waits = {name: other for name, other in self._waits.items() if other is not job}
-        if not self._promises:
-            return
-        self._promises = [promise for promise in self._promises if promise.job is not job]
+        if self._controls.reservations.by_name:
+            # One with REPLACE may have moved to other nodes.
+            self._tried.clear()
+        if any(promise.job is job for promise in self._promises):
+            self._promises = self._promises.without(job)
+            self._tried.clear()
         for promise in self._promises:
             if end > promise.time + HALF_A_MICROSECOND:
                 promise.free.take(job.run.allocation)
@@ -248,7 +226,8 @@ class NodePlan(SchedulePlan):
         """Jobs were preempted: what was refused may fit now, runs end at other times, and nodes are kept."""
         self._kept = kept
         self._refused.clear()
-        self._ends = self._licenses = self.last_place = None
+        self._tried.clear()
+        self._later = self._licenses = self.last_place = None
         before, self._pools = self._pools, self._counts.pools()
         if any(job.vacating for job in self._cluster.running.values()):
             self._pools = {}
@@ -366,55 +345,52 @@ class NodePlan(SchedulePlan):
 
     def _earliest(self, job: Job, partition: Partition, begin: float) -> Promise | None:
         """The earliest start from a time on, with nodes for it; or None if there is none."""
-        times = [begin, *self._times(begin)]
+        # Since one like it was sought for, only more was taken: before the time found then there is no room for this.
+        key = None if job.options.licenses else (self._class(job, partition), begin)
+        times = self._times(max(begin, self._tried.get(key, begin)))
+
+        def fits(time: float) -> bool:
+            return self._fits(job, partition, time) is not None
+
         if not self._promises and not self._controls.reservations.by_name and not job.options.licenses:
             # Only ends of runs change what is free: it grows with each of them.
-            first = bisect_right(times, False, key=lambda time: self._fits(job, partition, time) is not None)
-            return self._fits(job, partition, times[first]) if first < len(times) else None
-        for time in times:
-            found = self._fits(job, partition, time)
-            if found is not None:
-                return found
-        return None
+            first = bisect_right(times, False, key=fits)
+            found = times[first] if first < len(times) else None
+        else:
+            found = next(filter(fits, times), None)
+        if key is not None:
+            self._tried[key] = NEVER if found is None else found
+        return None if found is None else self._promise_of(job, partition, found)
 
     def _times(self, begin: float) -> list[float]:
-        """Times after ``begin`` at which more may be free, ascending."""
-        self._look_ahead()
-        assert self._ends is not None
-        times = {end for end in self._ends if end > begin}
-        times |= {promise.end for promise in self._promises if promise.end > begin}
-        times |= {bound for bound in self._controls.reservations.bounds() if begin < bound < NEVER}
-        return sorted(times)
+        """``begin``, and times after it at which more may be free, ascending; none if it is infinite."""
+        if begin == NEVER:
+            return []
+        bounds = self._controls.reservations.bounds()
+        times = {*self._planned.ends, *self._promises.ends, *(bound for bound in bounds if bound < NEVER)}
+        return [begin, *sorted(time for time in times if time > begin)]
 
-    def _look_ahead(self) -> None:
-        """Note when running jobs are planned to end."""
-        if self._ends is not None:
-            return
-        cluster = self._cluster
-        ends = [one._replace(end=cluster.now) if one.id in self._gone else one for one in releases(cluster)]
-        ends.sort(key=lambda one: one[:2])
-        self._ends = [one.end for one in ends]
-        self._releases = Releases([one.allocation for one in ends], [one.jobs for one in ends])
+    @property
+    def _planned(self) -> PlannedFree:
+        """What is free later, as the runs of now end."""
+        if self._later is None:
+            self._later = PlannedFree(self._cluster, self._gone)
+        return self._later
 
-    def _fits(self, job: Job, partition: Partition, time: float) -> Promise | None:
-        """What can be promised for a time, if the job fits then."""
-        self._look_ahead()
-        assert self._ends is not None
-        assert self._releases is not None
-        cluster, length = self._cluster, job.plan_limit
+    def _promise_of(self, job: Job, partition: Partition, time: float) -> Promise:
+        """The promise of a time at which a job fits."""
+        found = self._fits(job, partition, time)
+        assert found is not None
+        return Promise(job, partition, time, job.plan_limit, self._planned.at(time).copy(), found)
+
+    def _fits(self, job: Job, partition: Partition, time: float) -> Allocation | None:
+        """Nodes with which a job can be promised a time; None if it does not fit then."""
+        length = job.plan_limit
         if job.options.licenses:
-            self._licenses = self._licenses or LicensePlan(cluster)
+            self._licenses = self._licenses or LicensePlan(self._cluster)
             if self._licenses.first(job, time, length) != time:
                 return None
-        ended = bisect_right(self._ends, time + HALF_A_MICROSECOND) if time > cluster.now or self._gone else 0
-        free = self._releases.added(cluster.free, ended)
-        free = free.copy() if free is cluster.free else free
-        promised = free.copy()
-        for other in self._promises:
-            if other.time < time + length and time < other.end:
-                promised.take(other.allocation)
-        found = self._select(job, partition, _no_less_than_nothing(promised), time)
-        return None if found is None else Promise(job, partition, time, length, free, found)
+        return self._select(job, partition, self._promises.left(self._planned.at(time), time, length), time)
 
     def _select(self, job: Job, partition: Partition, free: Free, time: float) -> Allocation | None:
         cluster = self._cluster

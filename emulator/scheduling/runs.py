@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emulator.scheduling.run_kernel import put_in, take_out, write
-from emulator.scheduling.run_rows import ID, PLACE, Reals
+from emulator.scheduling.run_rows import FIRST, ID, MANY, PLACE, Reals
 from emulator.state.job import Job
 from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Ints
@@ -85,6 +85,14 @@ class RunTable:
             order = np.lexsort((index[:, PLACE], ends))
             ends, index = ends[order], index[order]
         return ends, index
+
+    def in_turn(self) -> tuple[Reals, Ints, Ints]:
+        """Planned ends as of now, ascending; where the columns of each begin, and the last ones end; these columns."""
+        ends, index = self.planned()
+        many = index[:, MANY]
+        offsets = np.concatenate([[0], np.cumsum(many)])
+        columns = np.repeat(index[:, FIRST] - offsets[:-1], many) + np.arange(offsets[-1])
+        return ends, offsets, self.entries[:, columns]
 
     def first_end(self) -> float:
         """When the first of them is planned to end as of now; infinite if there are none."""

@@ -77,6 +77,9 @@ class Runs(Protocol):
     def planned(self) -> tuple[NDArray[np.float64], Ints]:
         """Planned ends as of now, ascending, and the index in that order."""
 
+    def in_turn(self) -> tuple[NDArray[np.float64], Ints, Ints]:
+        """Planned ends as of now, ascending; where the columns of each begin, and the last ones end; these columns."""
+
     def first_end(self) -> float:
         """When the first of them is planned to end as of now; infinite if there are none."""
 
