@@ -210,7 +210,7 @@ _NOT_HERE = (
         "CheckpointType ContainerType CoreSpecPlugin CpuFreqDef CpuFreqGovernors DataParserParameters "
         "EpilogTimeout GpuFreqDef InactiveLimit InteractiveStepOptions JobCheckpointDir JobContainerType "
         "JobFileAppend KillOnBadExit LaunchParameters LaunchType MaxStepCount MaxTasksPerNode "
-        "MpiDefault MpiParams NamespaceType ProctrackType PrologEpilogTimeout PrologFlags PrologTimeout "
+        "MpiDefault MpiParams MpiPortsBusy NamespaceType ProctrackType PrologEpilogTimeout PrologFlags PrologTimeout "
         "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout "
         "TaskPluginParam TmpFS UnkillableStepTimeout UseSpecResources WaitTime X11Parameters",
     ),
@@ -220,7 +220,7 @@ _NOT_HERE = (
     *ignored("job ids come from the workload", "FirstJobId MaxJobId"),
     *ignored("finished jobs stay in the records", "MinJobAge"),
     *ignored("no node is added while a simulation runs", "MaxNodeCount"),
-    *ignored("burst buffers are not modelled", "BurstBufferType"),
+    *ignored("burst buffers are not modelled", "BurstBufferParameters BurstBufferType"),
     *ignored("features of nodes do not change", "NodeFeaturesPlugins"),
     *ignored("periodic jobs are not submitted here", "ScronParameters"),
     *ignored("remote licences are not modelled", "LicenseParameters"),

@@ -23,7 +23,7 @@ from emulator.config.slurm.releases import NEWEST, OLDEST
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
-from emulator.config.slurm.versions import GONE, KEY_CHANGES, defaults_of
+from emulator.config.slurm.versions import GONE, KEY_CHANGES, PASSED_OVER, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
@@ -222,7 +222,8 @@ class _Reader:
             self._findings.notice(parameters["TopologyPlugin"].location, text)
 
     def _notice_gone(self, parameters: Settings) -> None:
-        gone = [parameters[name] for name in GONE if name in parameters]
+        stated = [parameters[name] for name in GONE if name in parameters]
+        gone = [one for one in stated if one.text != PASSED_OVER.get(one.name)]
         if gone:
             first = min(one.location for one in gone)
             which = ", ".join(one.name for one in gone)

@@ -71,7 +71,13 @@ def _microseconds(text: str) -> float:
 
 
 def _memory(text: str) -> float:
-    return math.inf if duration.is_unlimited(text) else float(duration.megabytes(text))
+    """Mebibytes; a K behind the number is 1024 of them, and no other unit is taken (asked of three versions)."""
+    if duration.is_unlimited(text):
+        return math.inf
+    number, thousands = (text[:-1], 1024) if text[-1:] in ("k", "K") else (text, 1)
+    if not number.isdecimal():
+        raise ValueError(f"{text!r} is no whole number of mebibytes, as slurm.conf has it: 4 GiB are 4096 or 4K")
+    return float(_count(number) * thousands)
 
 
 def _limit_count(text: str) -> int:
@@ -138,7 +144,7 @@ class Kind(Enum):
     MICROSECONDS = "whole microseconds, or UNLIMITED"
     TIME = "a time"
     LIMIT = "a time, rounded up to minutes"
-    MEMORY = "memory, or UNLIMITED"
+    MEMORY = "whole mebibytes, or UNLIMITED"
     COUNTS = "NAME or NAME:COUNT, with commas between them"
     WEIGHTS = "TYPE=WEIGHT, with commas between them"
     LIMIT_COUNT = "a whole number from 0 on, or -1 for no limit"

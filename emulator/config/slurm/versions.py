@@ -905,8 +905,20 @@ class KeyChange:
     line: str = ""
 
 
+TAKE_OUT = "slurmctld does not start with it: take it out"
+
+
 def _new(since: str, *keys: str) -> tuple[KeyChange, ...]:
     return tuple(KeyChange(key, since, "new", "Slurm knows it from this version on") for key in keys)
+
+
+def _met(since: str, *keys: str) -> tuple[KeyChange, ...]:
+    """Keys that the emulated version before does not know; the versions between were not asked."""
+    return tuple(KeyChange(key, since, "new", f"Slurm {since} knows it, {_before(since)} does not") for key in keys)
+
+
+def _before(version: str) -> str:
+    return VERSIONS[VERSIONS.index(version) - 1]
 
 
 def _options(since: str, *names: str) -> tuple[KeyChange, ...]:
@@ -940,16 +952,27 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
     KeyChange("ExclusiveUser", "26.05", "meaning", "Exclusive=USER is the new name"),
     KeyChange("ExclusiveTopo", "26.05", "meaning", "implies OverSubscribe=EXCLUSIVE; Exclusive=TOPO is the new name"),
     *_new("26.05", "Exclusive"),
-    KeyChange("AccountingStorageLoc", "26.05", "removed", "slurmctld does not start with it: take it out"),
+    *_met("24.11", "CertmgrParameters", "CertmgrType", "DataParserParameters", "HashPlugin", "SuspendExcStates"),
+    *_met("24.11", "TLSParameters", "TLSType"),
+    *_met("26.05", "CertgenParameters", "CertgenType", "CliFilterParameters", "HealthCheckTimeout", "HttpParserType"),
+    *_met("26.05", "JobCompPassScript", "LicenseParameters", "MetricsAuthUsers", "MetricsParameters", "MetricsType"),
+    *_met("26.05", "NamespaceType", "SlurmctldHttpAuthParameters", "SlurmdHttpAuthParameters", "UrlParserType"),
+    *_met("26.05", "PowerAction"),
+    KeyChange("SchedulerAuth", "24.11", "removed", TAKE_OUT),
+    KeyChange("SlurmctldPlugstack", "24.11", "removed", TAKE_OUT),
+    KeyChange("AccountingStorageLoc", "26.05", "removed", TAKE_OUT),
 )
-"""By Slurm's lists of changes (:data:`NOTES`), of what concerns scheduling."""
+"""By Slurm's lists of changes (:data:`NOTES`), of what concerns scheduling; and which keys which version takes."""
 
 GONE = (
-    *("CacheGroups", "CheckpointType", "FastSchedule", "JobCheckpointDir", "Layouts", "MemLimitEnforce"),
-    *("MsgAggregationParams", "SchedulerPort", "SchedulerRootFilter", "UseSpecResources"),
+    *("CacheGroups", "CheckpointType", "ContainerType", "FastSchedule", "JobCheckpointDir", "Layouts"),
+    *("MemLimitEnforce", "MsgAggregationParams", "SchedulerPort", "SchedulerRootFilter", "SlurmdPlugstack"),
+    *("SrunIOTimeout", "UseSpecResources"),
     *(f"DefaultStorage{of}" for of in ("Host", "Loc", "Pass", "Port", "Type", "User")),
 )
 """Keys of older files that no emulated version starts with (asked of 22.05, 24.11 and 26.05)."""
+PASSED_OVER = {"FastSchedule": "1"}
+"""Values of those keys with which all of them start."""
 
 RELEASES = tuple(sorted({*VERSIONS, *(change.since for change in KEY_CHANGES)}))
 """Versions between the emulated ones, too."""

@@ -57,6 +57,12 @@ def test_keys_that_are_stated_and_defaults_that_are_not() -> None:
     )
 
 
+def test_keys_that_only_some_of_the_emulated_versions_take() -> None:
+    text = CONF + "PriorityType=priority/basic\nSlurmctldPlugstack=a\nMetricsType=b\nHashPlugin=hash/k12\n"
+    assert keys(text, "22.05", "24.11")[-2:] == [("HashPlugin", [12]), ("SlurmctldPlugstack", [10])]
+    assert ("MetricsType", [11]) in keys(text, "24.11", "26.05")
+
+
 def test_rules_say_what_of_the_file_they_concern() -> None:
     found = changes(parse_slurm_conf(CONF), "22.05", "26.05")
     assert {one.rule.name: one.concerns for one in found.rules} == {

@@ -219,7 +219,7 @@ def test_a_missing_file_is_an_error(tmp_path, name):
 def test_values_are_typed_and_fall_back_to_the_defaults_of_slurm():
     parameters = conf(
         "Licenses=foo:4,bar,foo:1\nPriorityWeightTRES=CPU=1000,Mem=.5G,GRES/gpu=-3\nOverTimeLimit=UNLIMITED\n"
-        "PreemptMode=suspend,Gang\nPriorityMaxAge=1-12\nJobRequeue=0\nMaxMemPerCPU=4G\nGresTypes=gpu,,mps\n"
+        "PreemptMode=suspend,Gang\nPriorityMaxAge=1-12\nJobRequeue=0\nMaxMemPerCPU=4K\nGresTypes=gpu,,mps\n"
     ).parameters
     assert dict(parameters.numbers("Licenses")) == {"foo": 5, "bar": 1}
     assert dict(parameters.numbers("PriorityWeightTRES")) == {"cpu": 1000, "mem": 0.5 / 1024, "gres/gpu": -3}
@@ -313,7 +313,9 @@ def test_defaults_that_depend_on_the_version_are_noticed():
         ("EnforcePartLimits=SOME", "EnforcePartLimits: 'SOME' is none of NO, YES, ALL, ANY"),
         ("PreemptMode=REQEUE", "PreemptMode: 'REQEUE' is none of OFF, CANCEL"),
         ("PriorityMaxAge=week", "PriorityMaxAge: 'week' is no time; accepted are"),
-        ("DefMemPerCPU=some", "DefMemPerCPU: 'some' is no size; accepted is"),
+        ("DefMemPerCPU=some", "DefMemPerCPU: 'some' is no whole number of mebibytes"),
+        ("MaxMemPerNode=4G", "MaxMemPerNode: '4G' is no whole number of mebibytes, as slurm.conf has it: 4 GiB are"),
+        ("NodeName=n1 RealMemory=4000M", "RealMemory: '4000M' is no whole number of mebibytes"),
         ("Licenses=a:b", "Licenses: 'a:b' is not written as NAME or NAME:COUNT"),
         ("PriorityWeightTRES=CPU", "PriorityWeightTRES: 'CPU' is not written as TYPE=WEIGHT"),
         ("SelectTypeParameters=CR_Coe", "'CR_Coe' is no option of SelectTypeParameters (did you mean 'CR_Core'?)"),
@@ -872,10 +874,16 @@ def test_one_notice_says_what_many_lines_have():
 
 
 def test_keys_that_no_version_starts_with_are_named_at_once():
-    assert notices("FastSchedule=1\nSchedulerPort=7\nNodeName=n TRESWeights=cpu=1\n") == [
+    assert notices("FastSchedule=0\nSchedulerPort=7\nNodeName=n TRESWeights=cpu=1\n") == [
         "slurm.conf:3: slurmctld of 22.05 and later does not start with FastSchedule, SchedulerPort: "
         "gone from Slurm, ignored here"
     ]
+
+
+def test_a_key_is_named_with_which_only_some_values_stop_slurm():
+    assert notices("FastSchedule=1\nNodeName=n\n") == []
+    (said,) = notices("FastSchedule=2\nSrunIOTimeout=1\nNodeName=n\n")
+    assert "FastSchedule, SrunIOTimeout" in said or "SrunIOTimeout, FastSchedule" in said
 
 
 def test_a_configuration_whose_nodes_are_elsewhere_says_so_and_nothing_of_power():
