@@ -43,6 +43,7 @@ NODE = vocabulary(
             "0",
         ),
         Word("Gres", HONOURED, "generic resources"),
+        Word("GresConf", NOT_YET, "what lines of gres.conf say; a gres.conf is read"),
         Word("Features", HONOURED, "what jobs may ask for with --constraint", Kind.WORDS),
         Word("Feature", HONOURED, "older name of Features", Kind.WORDS, means="Features"),
         Word("Weight", HONOURED, "nodes of low weight are taken first", Kind.COUNT, "1"),
