@@ -265,8 +265,9 @@ class Cluster:
         port = self._site.port + len(self._written.nodes) + 2
         shutil.copytree(empty_database(self._root, self._folder.parent), database)
         inside = self._site.folder / "database"
-        server = ["--no-defaults", f"--datadir={inside}", f"--socket={inside}/socket", f"--port={port}"]
-        server += [f"--bind-address={LOOPBACK}", f"--user={self._site.user}", "--innodb-flush-log-at-trx-commit=0"]
+        server = ["--no-defaults", f"--datadir={inside}", f"--tmpdir={inside}", f"--socket={inside}/socket"]
+        server += [f"--port={port}", f"--bind-address={LOOPBACK}", f"--user={self._site.user}"]
+        server += ["--innodb-flush-log-at-trx-commit=0"]
         server += ["--loose-innodb-snapshot-isolation=OFF"]  # With it slurmdbd ends when two of its writes meet.
         self._spawn("mariadbd", *server)
         client = ["mariadb", "--no-defaults", f"--socket={inside}/socket"]
@@ -330,6 +331,7 @@ def empty_database(root: Root, beside: Path) -> Path:
             "mariadb-install-db",
             "--no-defaults",
             f"--datadir={inside}",
+            f"--tmpdir={inside}",  # Each server that starts empties that of what others left: of what they need, too.
             f"--user={getpass.getuser()}",
             "--skip-test-db",
         ]

@@ -1,4 +1,4 @@
-"""Daemons that end while a scenario is played."""
+"""Daemons that end while a scenario is played, and the database that they start with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from emulator.record.conf import Site, Written
-from emulator.record.daemons import Cluster, Root
+from emulator.record.daemons import Cluster, Root, empty_database
 from slurm_sim_plugins.errors import InputError
 
 
@@ -23,3 +23,15 @@ def test_a_daemon_that_ended_is_told(ends, why):
     with pytest.raises(InputError, match=why):
         cluster.check()
     cluster.stop()
+
+
+def test_databases_that_are_made_at_once_share_no_temporary_folder(tmp_path, monkeypatch):
+    asked = []
+
+    def run(words, **_):
+        asked.append(words)
+        return subprocess.CompletedProcess(words, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    folder = empty_database(Root(None), tmp_path)
+    assert f"--tmpdir={folder}" in asked[0]
