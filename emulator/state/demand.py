@@ -24,6 +24,7 @@ class Demand:
         cpus_per_task: CPUs of each task.
         cpus_on_node: CPUs on each node, at least.
         cpus_free: that each node must have free, of which its tasks get their own alone.
+        cpus_shared: CPUs of each node that tasks on so many nodes share for the memory there; 0 if they share none.
         cpus_in_all: CPUs in all, at least.
         cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
         cpus_of_memory: CPUs that a node must have for the memory that it wants there; 0 if that bounds none.
@@ -36,6 +37,7 @@ class Demand:
     cpus_per_task: int
     cpus_on_node: int = 0
     cpus_free: int = 0
+    cpus_shared: int = 0
     cpus_in_all: int = 0
     cpus_per_gpu: int = 0
     cpus_of_memory: int = 0
@@ -155,6 +157,7 @@ def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rul
         elif options.tasks:
             demand.cpus_per_task = -(-cpus * nodes // options.tasks)
             demand.cpus_free, cpus = demand.cpus_per_task * options.tasks // nodes, 0
+            demand.cpus_shared = demand.cpus_free if options.max_nodes == nodes else 0
         else:
             demand.cpus_per_task = max(demand.cpus_per_task, cpus)
     demand.cpus_of_memory = max(cpus, demand.cpus_free)

@@ -60,7 +60,7 @@ def _on_nodes(asked: Asked) -> Want:
         most_nodes=asked.bounded,
         # In blocks, and of GPUs in all, no more nodes are taken than are needed.
         target_nodes=asked.nodes if isinstance(tree, Blocks) or of_all else asked.target,
-        cpus=asked.cpus,
+        cpus=asked.demand.cpus_shared or asked.cpus,
         choices=_choices(asked.request, asked.cluster),
         whole=asked.whole,
         required=asked.named,
@@ -364,8 +364,12 @@ def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
 def _waits_for_more(asked: Asked) -> bool:
     """Whether one task is to find room for those that it states for a node, as 26.05 has it: it never does.
 
-    Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them.
+    Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them, nor tasks that share the CPUs of
+    a node's memory, where these are rounded down: 14 tasks on three nodes get four each.
     """
+    shared = asked.demand.cpus_shared
+    if shared and not asked.whole and shared * asked.nodes < asked.cpus:
+        return True
     options = asked.options
     if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
         return True
@@ -397,7 +401,7 @@ def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> 
 
 def _given(asked: Asked) -> int:
     """CPUs that a job has on each of its nodes at least: those that go with GPUs or memory there, and with tasks."""
-    options, rules, on_node = asked.options, asked.rules, asked.demand.cpus_on_node
+    options, rules, on_node = asked.options, asked.rules, max(asked.demand.cpus_on_node, asked.demand.cpus_shared)
     if not options.overcommit and (options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES):
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:

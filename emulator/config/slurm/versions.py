@@ -185,10 +185,11 @@ class Rules:
     TASKS_SHARE_CPUS_OF_MEMORY: bool = _rule(
         "24.11",
         "where MaxMemPerCPU is 2000, -n4 -N2 --mem=6000 gets four CPUs on each node, two for each task, as two tasks "
-        "share the three that go with the memory; -c2 --mem=6000 gets three",
+        "share the three that go with the memory; -c2 --mem=6000 gets three; -n14 on three nodes would share four on "
+        "each, and waits for ever",
         "it gets the CPUs that go with the memory, however many tasks there are",
         "not named in the release notes; questions to each of three versions show it",
-        *("max_memory-22.05", "max_memory-24.11", "max_memory-26.05"),
+        *("max_memory-22.05", "max_memory-24.11", "max_memory-26.05", "max_memory_tasks_24", "max_memory_tasks_26"),
     )
     GPUS_GIVE_CPUS: bool = _rule(
         "24.11",
