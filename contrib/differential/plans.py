@@ -169,7 +169,7 @@ def emulated(scenario: Scenario, inputs: Inputs) -> list[Cycle]:
         patch.object(Windows, "keep", kept),
         patch.object(Windows, "started", ran),
     ):
-        controller.run(max((seen[-1].at for seen in scenario.recorded.timeline.values() if seen), default=0.0))
+        controller.run(max((seen[-1].at for seen in (scenario.recorded.timeline or {}).values() if seen), default=0.0))
     return found
 
 

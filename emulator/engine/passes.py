@@ -263,7 +263,7 @@ class Passes(Part):
             delayed = last + parameters.batch_sched_delay
             if timing.round:
                 delayed = timing.round_after(last, parameters.batch_sched_delay)
-            self._batch_at = timing.round_at(max(now + lag, delayed))
+            self._batch_at = max(timing.pass_at(now + lag), delayed)
         self.request(self._batch_at)
 
     @property

@@ -527,10 +527,10 @@ class Accounting:
         return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
 
     @staticmethod
-    def forget(job: LimitedJob, reason: str = "None") -> None:
-        """No limit keeps a job from starting any more: its reason is another one."""
+    def forget(job: LimitedJob) -> None:
+        """No limit keeps a job from starting any more, and none is its reason."""
         if job.reason in REASONS:
-            job.reason = reason
+            job.reason = "None"
 
     def never_starts(self, job: LimitedJob) -> bool:
         """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""

@@ -25,7 +25,7 @@ from emulator.config.slurm.controller import parameters_of
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import BEGUN, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
+from emulator.record.rounds import BEGUN, CLEAR, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
 from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
@@ -323,6 +323,7 @@ def play(task: Task) -> Played:
             shutil.copyfile(log, task.log)
         told = _read(log, lambda lines: told_of_jobs(lines, player.names, player.zero))
         passes = _read(log, lambda lines: told_in(lines, PASS, player.zero))
+        clear = _read(log, lambda lines: told_in(lines, CLEAR, player.zero))
         full = _read(log, lambda lines: told_in(lines, FULL, 0.0))
         decay = _read(log, decay_begun)
         begun = _read(log, lambda lines: told_in(lines, BEGUN, player.zero))
@@ -335,9 +336,9 @@ def play(task: Task) -> Played:
             uptime=round(player.zero - loop_begun(loop, full, interval), 3),
             backfill=round(player.zero - thread, 1),
             decay=None if decay is None else round(player.zero - decay, 3),
-            second=round(player.zero % 1, 2),
+            second=round(player.zero % 1, 3),
             rounds=rounds,
-            rounds_seen=[at for at in in_turn(passes, rounds[1]) if at > 0] if rounds is not None else [],
+            rounds_seen=[at for at in in_turn(passes, rounds[1], clear) if at > 0] if rounds is not None else [],
             glances=glances,
             glances_seen=[round(at, 3) for at in begun if at > 0] if glances is not None else [],
             end=round(end, 1),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -21,6 +22,7 @@ _PRIORITIES = re.compile(r"\[[0-9T:.-]+\] (?:debug:  )?priority/multifactor: ini
 _AT = re.compile(r"\[([0-9T:.-]+)\] ")
 CYCLE = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: [0-9]+ jobs to backfill")
 BEGUN = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: beginning")
+CLEAR = re.compile(r"\[([0-9T:.-]+)\] .*cleanup_completing: ")
 FEWEST = 4
 """Passes, or cycles, from which rounds are told."""
 STEP = 0.0001
@@ -33,6 +35,10 @@ MOST = 2.5
 """Seconds between the log's last line before the loop begins and its beginning, at most."""
 SHORTEST = 10.0
 """Of intervals of the loop, in seconds, those of which the first pass tells when they began."""
+RIGHT_BEHIND = 0.01
+"""Seconds from the time that the nodes of a job are clear to the pass that comes at once, at most."""
+LONGEST_GAP = 12.0
+"""Seconds between two passes, at most, that say together where rounds go on."""
 SURE = 0.6
 """How well passes must agree with rounds, of 1."""
 
@@ -114,25 +120,32 @@ def _mean(passes: Sequence[float], period: float) -> complex:
     return sum(cmath.rect(1, math.tau * at / period) for at in passes) / len(passes)
 
 
-def in_turn(passes: Sequence[float], period: float) -> list[float]:
+def in_turn(passes: Sequence[float], period: float, clear: Sequence[float] = ()) -> list[float]:
     """Those of the passes that rounds of the controller's loop made, as they were; others come at once.
 
-    Where a busy machine holds up the loop for longer than rounds drift, two passes a round apart with none in between
-    say where it goes on.
+    Where a busy machine holds up the loop for longer than rounds drift, two passes some rounds apart with none in
+    between say where it goes on, unless one comes as nodes are clear.
 
     Args:
         passes: seconds at which there were passes, ascending; the first is one of them, for no job has run then.
         period: seconds from one round to the next, on the whole.
+        clear: seconds at which the nodes of jobs were clear, ascending.
     """
 
     def near(seconds: float) -> bool:
         return min(seconds % period, -seconds % period) < NEAR
 
+    def at_once(at: float) -> bool:
+        behind = bisect_right(clear, at)
+        return behind > 0 and at - clear[behind - 1] < RIGHT_BEHIND
+
     found, last, beside = list[float](), passes[0], -math.inf
     for at in passes:
         if near(at - last):
             found.append(round(at, 3))
-        elif at - beside < 2 * period and near(at - beside) and at - beside > NEAR:
+        elif at_once(at):
+            continue
+        elif at - beside < LONGEST_GAP and near(at - beside) and at - beside > NEAR:
             found += [round(beside, 3), round(at, 3)]
         else:
             beside = at

@@ -83,7 +83,8 @@ class Future:
         self._gone = gone = {job.id for job in preemptable}
         spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
         # What runs that have ended had is free at once, although no job starts on their nodes before these are clear.
-        self.dead = [job for job in cluster.running.values() if job.is_cleared] if gone else []
+        some = gone or cluster.epilogs is not None
+        self.dead = [job for job in cluster.running.values() if job.is_cleared] if some else []
         self._base = cluster.free_without(self.dead) if self.dead else cluster.free
         self._dead = {job.id for job in self.dead}
         ends = releases(cluster, {*gone, *self._dead})

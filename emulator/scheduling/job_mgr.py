@@ -398,6 +398,14 @@ def partition_reason(job: Job, partition: Partition, least: bool = True) -> str 
     return _closed_to(job, partition, least)
 
 
+def pass_reason(job: Job, partition: Partition, cluster: Cluster) -> str | None:
+    """The same for Slurm's main loop, which finds only as it looks for nodes that account or QOS bar a job."""
+    accounting = cluster.accounting
+    if job.barred and accounting is not None and partition.name in accounting.barred(job):
+        return _closed_to(job, partition, least=False)
+    return partition_reason(job, partition, least=False)
+
+
 def plan_reason(job: Job, partition: Partition, cluster: Cluster) -> str | None:
     """The same for backfill: Slurm looks whether a partition takes a job's account only as it is to start."""
     if job.barred and bars_account(job, partition, cluster):

@@ -24,6 +24,7 @@ from emulator.scheduling.job_mgr import (
     least_nodes,
     move,
     partition_reason,
+    pass_reason,
     preferred_part,
     stay_alone,
     stops_at_busy,
@@ -199,15 +200,18 @@ class _Pass:
         if refused:
             job.reason = refused.reason
             return False
-        reason = partition_reason(job, partition, least=False)
+        reason = pass_reason(job, partition, self._cluster)
         if reason is not None:
-            if len(job.partitions) == 1 or self._cluster.order.by_list:
-                job.reason = reason
-            if partition.name in job.barred and (partition.name, job.reservation) not in self._failed:
-                # Slurm finds that out only as it looks for nodes.
-                self._keep_named(job, partition)
+            self._bar(job, partition, reason)
             return False
         return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
+
+    def _bar(self, job: Job, partition: Partition, reason: str) -> None:
+        """Tell why a partition does not take a job, and keep the nodes that it names if they would be looked for."""
+        if len(job.partitions) == 1 or self._cluster.order.by_list:
+            job.reason = reason
+        if partition.name in job.barred and (partition.name, job.reservation) not in self._failed:
+            self._keep_named(job, partition)
 
     def _started_enough(self, tried: Job) -> bool:
         """Whether no more jobs may be started in this pass."""
@@ -255,7 +259,7 @@ class _Pass:
             array = job.request.array
             if array is not None and ((array, partition.name) in arrays or array_full(job, self._cluster)):
                 continue
-            if partition_reason(job, partition, least=False) is not None:
+            if pass_reason(job, partition, self._cluster) is not None:
                 continue
             if not left:
                 return place - 1
@@ -293,6 +297,9 @@ class _Pass:
             self._block(job, partition)
         elif (partition.name, job.reservation) in self._failed:
             self._behind(job)
+        elif job.barred and partition.name in job.barred:
+            # Slurm finds that out only as it looks for nodes: the job counts as one that was tried.
+            self._bar(job, partition, job.barred[partition.name])
         elif not self._controls.give_up_late(job):
             self._try(job, partition)
 

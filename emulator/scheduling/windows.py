@@ -256,22 +256,23 @@ class Windows(WindowPlan):
         return Hole(first.start, place, True) if place is not None else first
 
     def keep(self, hole: Hole) -> None:
-        """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
+        """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone."""
         start, place = hole.start, hole.place
         job, nodes = place._entry._pair[0], place._allocation.nodes
         limit = job.granted if start <= self._cluster.now else job.shortest
-        grain, end = self._habits.resolution, self._step(start + limit)
+        grain = self._habits.resolution
+        begin = math.floor(start / grain) * grain
+        end = max(self._step(start + limit), begin + grain)
         self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if start <= self._cluster.now and job.request.het_job_id is None:
             if job.made_way == self._cluster.now:
                 self._making_way.add(job.id)
-            self.slots.add(self._cluster.now, end if self._rounding else self._cluster.now + limit, nodes)
+            self.slots.add(self._cluster.now, end, nodes)
             return
-        begin = math.floor(start / grain) * grain
-        self.slots.add(begin, max(end, begin + grain), nodes)
+        self.slots.add(begin, end, nodes)
         if self._habits.licenses and job.options.licenses:
-            self._licenses_planned().keep(job, begin, max(end, begin + grain))
-            self._licensed.append((job, begin, max(end, begin + grain)))
+            self._licenses_planned().keep(job, begin, end)
+            self._licensed.append((job, begin, end))
 
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""
@@ -515,7 +516,7 @@ class Windows(WindowPlan):
         if reason:
             job.reason = reason
         elif not accounting.stops:
-            accounting.forget(job, "Priority")
+            accounting.forget(job)
         return bool(reason)
 
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
@@ -738,27 +739,37 @@ class Windows(WindowPlan):
             if time >= later:
                 return None
             if index == 1 and preempting:
-                # It is planned on nodes that all of them left; which of them leave is another question.
-                leaving = movable(job, partition, cluster, planned=True)
-                left = cluster.free_without([*leaving, *self._future(job, partition).dead])
-                self._controls.rows.count(left, leaving)
-                now = cluster.choose(want, left, usable) if leaving else None
-                if leaving and now is None:
-                    now = self._controls.rows.later(job, partition, usable, left, {other.id for other in leaving})
-                if now is not None:
-                    self._open = usable
-                    return begin, now
-                over = self._over_suspended(want, job, partition, free, usable)
+                over = self._where_victims_left(want, job, partition, free, usable)
                 if over is not None:
                     return begin, over
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if cluster.cores_are_reserved:
                 want = cluster.with_cores(want, job, begin, time)
+            if not index and not preempting and time <= cluster.now:
+                found = self._fits(want, job, partition, usable, time, cluster.free)
+                placed = self._or_cleared(job, partition, usable, found)
+                if placed is not None:
+                    return placed
+                continue
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
-                start = self._start(job, partition, found, begin, time, now=preempting and not index)
-                return (start, found) if index or preempting else self._or_cleared(job, partition, usable, start, found)
+                return self._start(job, partition, found, begin, time, now=preempting and not index), found
         return None
+
+    def _where_victims_left(
+        self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask
+    ) -> Allocation | None:
+        """Where a job starts if others make way: on nodes that all of them left; which leave is another question."""
+        leaving = movable(job, partition, self._cluster, planned=True)
+        left = self._cluster.free_without([*leaving, *self._future(job, partition).dead])
+        self._controls.rows.count(left, leaving)
+        now = self._cluster.choose(want, left, usable) if leaving else None
+        if leaving and now is None:
+            now = self._controls.rows.later(job, partition, usable, left, {other.id for other in leaving})
+        if now is None:
+            return self._over_suspended(want, job, partition, free, usable)
+        self._open = usable
+        return now
 
     def _start(
         self, job: Job, partition: Partition, found: Allocation, begin: float, time: float, *, now: bool
@@ -817,26 +828,36 @@ class Windows(WindowPlan):
         return found or self._shared_later(job, partition, usable, time, free)
 
     def _or_cleared(
-        self, job: Job, partition: Partition, usable: Mask, start: float, found: Allocation
-    ) -> tuple[float, Allocation]:
-        """When and where a job starts; one that could now is rather planned on nodes being cleared that go first.
+        self, job: Job, partition: Partition, usable: Mask, found: Allocation | None
+    ) -> tuple[float, Allocation] | None:
+        """When and where a job starts that is tried now: where it could, or rather on nodes that are being cleared.
 
         Slurm's select plugin has the cores of a run back as it ends, and no job starts there before they are clear.
         From 24.11 on such nodes go behind others of their weight (recorded).
+
+        Args:
+            job: the job.
+            partition: where it is tried.
+            usable: nodes that it may use.
+            found: where it could start now; None for nowhere.
         """
         cluster, weight = self._cluster, self._cluster.machine.weight
-        if cluster.epilogs is None or start > cluster.now:
-            return start, found
+        now = None if found is None else (cluster.now, found)
+        if cluster.epilogs is None:
+            return now
         cleared, behind = usable & (cluster.epilogs > 0), cluster.parameters.rules.CLEAR_NODES_GO_FIRST
-        if not cleared.any() or (behind and weight[cleared].min() >= weight[found.where].max()):
-            return start, found
+        if not cleared.any():
+            return now
+        if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
+            return now
         want = cluster.with_limits(planned_want(job, partition, cluster), job, partition)
         free = cluster.free_without([other for other in cluster.running.values() if other.is_cleared])
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         if other is None or not cleared[other.where].any():
-            return start, found
-        alike = behind and np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where]))
-        return (start, found) if alike else (start + 1, other)
+            return now
+        if found is not None and behind and np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where])):
+            return now
+        return cluster.now + 1, other
 
     def _is_even(self) -> bool:
         """Whether all nodes are of one size and weight; it is asked once in a plan."""

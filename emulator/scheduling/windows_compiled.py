@@ -271,7 +271,7 @@ class CompiledWindows(Windows):
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
         of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes
         epilogs = self._cluster.epilogs
-        # A job that could start is planned on nodes that are being cleared, and waits until they are.
+        # A job is planned on nodes that are being cleared, and waits until they are.
         of_others = of_others or (epilogs is not None and bool(epilogs.any()))
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
@@ -454,21 +454,10 @@ class CompiledWindows(Windows):
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
         """What was found; nodes that are free now are not asked for again."""
-        cluster = self._cluster
-        if work.start > cluster.now or work.runs or cluster.epilogs is not None:
-            return self._as_hole(entry, *self._placed(*entry._pair, entry.shortest, work, allocation))
+        if work.start > self._cluster.now or work.runs:
+            return self._as_hole(entry, work.start, allocation)
         self.last_place = place = self._place_of(entry, allocation)
         return Hole(work.start, place, True)
-
-    def _placed(
-        self, job: Job, partition: Partition, limit: float, work: Work, allocation: Allocation
-    ) -> tuple[float, Allocation]:
-        """The start and nodes that were found, or those that are being cleared and go first."""
-        cluster = self._cluster
-        if work.runs or cluster.epilogs is None:
-            return work.start, allocation
-        usable = cluster.usable(job, partition) & self._unkept(job, cluster.now, limit)
-        return self._or_cleared(job, partition, usable, work.start, allocation)
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         coded = self._compiled.code(job, partition) is not None
@@ -484,7 +473,7 @@ class CompiledWindows(Windows):
             self.fitted.add(search.sought)
         if outcome == NEVER or work is None:
             return None
-        return self._placed(job, partition, limit, work, self._allocation(job, partition, work, taken))
+        return work.start, self._allocation(job, partition, work, taken)
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]
@@ -497,9 +486,12 @@ class CompiledWindows(Windows):
     def _is_simple(self, job: Job, partition: Partition) -> bool:
         """Whether no job is suspended, nor has the job a reservation, or nodes for its user alone.
 
-        And its nodes have no limits, and any are as good as those in use. In 22.05 nodes of a user are no obstacle.
+        And its nodes have no limits, none is being cleared, and any are as good as those in use. In 22.05 nodes of a
+        user are no obstacle.
         """
         cluster = self._cluster
+        if cluster.epilogs is not None and cluster.epilogs[cluster.usable(job, partition)].any():
+            return False
         if self.counts_cpus and cluster.policies.counts_by_plan(job, partition):
             return False
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:

@@ -18,6 +18,10 @@ DEFAULT_EXPIRE = 120.0
 """Seconds for which a credential is valid where ``AuthInfo`` does not say (observation P7)."""
 AS_GOOD_AS_THERE = 1e-6
 """Of a second or a round: what is as near to the next one counts as that."""
+TOO_CLOSE = 0.02
+"""Seconds within which it is chance whether a round that was not seen comes before or after something."""
+SURE = 8.0
+"""Seconds between two rounds that were seen, at most, within which those between are known."""
 _CODES = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 
 
@@ -85,6 +89,18 @@ class Timing:
             between = seen[behind] - base
             step = between / max(round(between / step), 1)
         return base + math.ceil((at - base) / step - AS_GOOD_AS_THERE) * step
+
+    def pass_at(self, at: float) -> float:
+        """The round that makes a pass which is asked for at a time.
+
+        Rounds between two passes that were seen made none: one that comes right behind the time had gone by already.
+        """
+        found, seen = self.round_at(at), self.rounds_seen
+        behind = bisect_right(seen, found + AS_GOOD_AS_THERE)
+        # Where none was seen for long it is not known well when the loop went round.
+        known = 0 < behind < len(seen) and seen[behind] - seen[behind - 1] < SURE
+        made_none = known and found - seen[behind - 1] > AS_GOOD_AS_THERE
+        return self.round_at(found + TOO_CLOSE) if made_none and found - at < TOO_CLOSE else found
 
     def glance_at(self, at: float) -> float:
         """When backfill's thread wakes up that is to wake up at a time: when it was seen to if that is near."""

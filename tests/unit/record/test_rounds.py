@@ -62,6 +62,12 @@ def test_rounds_go_on_from_those_that_were_seen():
     )
 
 
+def test_a_round_that_made_no_pass_had_gone_by_as_one_was_asked_for():
+    timing = Timing(round=1.0, round_phase=0.25, rounds_seen=(3.5, 6.5, 16.5))
+    asked = (3.49, 3.51, 4.49, 4.44, 5.49, 6.49, 7.49)
+    assert [timing.pass_at(at) for at in asked] == [3.5, 4.5, 5.5, 4.5, 6.5, 6.5, 7.5]
+
+
 def test_rounds_before_the_first_that_was_seen_are_as_far_apart_as_usual():
     timing = Timing(round=1.0, round_phase=0.625, rounds_seen=(0.5, 1.5))
     assert [timing.round_at(at) for at in (-24.0, -23.4, 0.1, 0.5)] == [-23.5, -22.5, 0.5, 0.5]
@@ -122,3 +128,5 @@ def test_passes_over_the_whole_queue_are_known_from_others():
 def test_rounds_are_found_again_after_the_loop_was_held_up():
     assert in_turn([1.0, 2.0, 3.4, 4.4, 5.4, 5.8, 6.4], 1.0) == [1.0, 2.0, 3.4, 4.4, 5.4, 6.4]
     assert in_turn([1.0, 1.5, 2.0, 2.5, 3.0], 1.0) == [1.0, 2.0, 3.0]
+    assert in_turn([1.0, 2.0, 7.4, 12.4, 15.9, 18.4], 1.0, [15.895]) == [1.0, 2.0, 7.4, 12.4, 18.4]
+    assert in_turn([1.0, 2.0, 7.4, 12.4, 14.0], 1.0, [12.395]) == [1.0, 2.0, 14.0]
