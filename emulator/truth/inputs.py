@@ -44,8 +44,8 @@ BY_CHANCE = "Resource temporarily unavailable for job "
 
 It finds no association, and hands on the error that its thread met last, whatever that was: the job stays as it is.
 """
-NO_JOB = "Invalid job id specified"
-"""What it says of one that names no job by its number."""
+NO_JOB = ("Invalid job id specified", "scancel: error: Invalid job id ")
+"""What they say of one that names no job by its number."""
 FAR_FROM_ALL = 1_000_000
 """What is added to the highest number for submissions that were refused, whose numbers are not known."""
 DEFAULT_USER = "root"

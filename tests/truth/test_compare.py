@@ -268,6 +268,7 @@ reason = "it was released"
     [
         ("scontrol update NodeName=n1 State=DOWN", "You must specify a reason when DOWNING or DRAINING a node. ..."),
         ("scontrol requeue A", "Invalid job id specified for job A"),
+        ("scancel A", "scancel: error: Invalid job id A"),
         ("scontrol update A TimeLimit=1", "No valid entity in update command"),
         ("scontrol update JobId=1 Partition=hi", "Resource temporarily unavailable for job 1"),
     ],
