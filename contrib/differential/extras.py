@@ -43,6 +43,10 @@ def add_to(files: dict[str, str], draws: Draws, own: bool) -> list[str]:
     words += draws.stated(0.1 if own else 0, job_test_time=(0.001, 0.3))
     if draws.often(0.5):
         _near_cores(files, draws)
+    if draws.often(0.15):
+        _even(files, draws)
+    if draws.often(0.15) and "PreemptMode=OFF\n" in files["slurm.conf"]:
+        _gang(files, draws)
     return [word for each in words for word in ("--operation", each)]
 
 
@@ -161,3 +165,23 @@ def _power_saving(files: dict[str, str], draws: Draws) -> None:
     lines += [f"SuspendTimeout={draws.one(5, 30)}", f"ResumeTimeout={draws.one(30, 60, 120)}"]
     lines += draws.stated(0.3, SuspendRate=(1, 5), ResumeRate=(1, 5), SuspendExcParts=("p0",), SuspendExcNodes=("a1",))
     files["slurm.conf"] += "\n".join(lines) + "\n"
+
+
+def _even(files: dict[str, str], draws: Draws) -> None:
+    """All nodes have the same CPUs, mostly the same weight, and jobs have them whole."""
+    conf, cpus = files["slurm.conf"], re.compile(r" CPUs=\S+ Sockets=\S+ CoresPerSocket=\S+ ThreadsPerCore=\d+")
+    found = cpus.search(conf)
+    assert found is not None
+    conf = re.sub(r" (CoreSpecCount|LLN|MaxCPUsPerNode)=\S+", "", cpus.sub(found[0], conf))
+    conf = re.sub(r" Weight=\d+", "", conf) if draws.often(0.8) else conf
+    files["slurm.conf"] = re.sub(r"SelectType=.*\n(SelectTypeParameters=.*\n)?", "SelectType=select/linear\n", conf)
+
+
+def _gang(files: dict[str, str], draws: Draws) -> None:
+    """Jobs take turns on what they share, if they share it; none is preempted."""
+
+    def shared(match: re.Match[str]) -> str:
+        return f"{match[0]} OverSubscribe={draws.one('NO', 'FORCE:1', 'FORCE:2', 'YES:2')}"
+
+    conf = re.sub(r" OverSubscribe=\S+", "", files["slurm.conf"].replace("PreemptMode=OFF\n", "PreemptMode=GANG\n"))
+    files["slurm.conf"] = re.sub(r"^PartitionName=\S+", shared, conf, flags=re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.scheduling.outlooks import Outlooks
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.searches import Searches
-from emulator.scheduling.select_compiled import Selector, encode
+from emulator.scheduling.select_compiled import Selector, encode, encode_planned
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.select_rows import MACHINE_WEIGHT
 from emulator.scheduling.windows import Kind
@@ -21,12 +21,14 @@ class Codes(Scratch):
 
     Attributes:
         known: that; None for what is not plain.
+        planned: the same of what jobs are planned with, where nodes are taken in another order as they start.
         steady: by kind, whether nothing but nodes, time and preemption decides on jobs, as long as that holds in all
             cycles.
     """
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, str], Code | None] = {}
+        self.planned: dict[tuple[int, str], Code | None] = {}
         self.steady: dict[Kind, bool] = {}
 
 
@@ -66,8 +68,17 @@ class Compiled:
             known = codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return known
 
+    def planned_code(self, job: Job, partition: Partition) -> Code | None:
+        """What a job is planned with as numbers, where it takes nodes in another order as it starts; else None."""
+        key = (job.request_class, partition.name)
+        codes = self._codes.planned
+        if key not in codes:
+            codes[key] = encode_planned(job.wants[partition.name], self._cluster.machine)
+        return codes[key]
+
     def weigh(self, node: int, weight: int) -> None:
         """A node has another weight from now on."""
+        self._codes.steady.clear()
         self.selector.rows[MACHINE_WEIGHT, node] = weight
         self.outlooks.weighed()
 

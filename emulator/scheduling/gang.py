@@ -66,6 +66,38 @@ class Rows:
             return False
         return self._shares_any(job, partition) or job.wants[partition.name].required is not None
 
+    def plans_alone(self, job: Job, partition: Partition) -> bool:
+        """Whether a job is planned for later on resources that no other has then: so are all with gang scheduling."""
+        return self.gang is not None or not self.shares(job, partition)
+
+    def are_sorted(self, partition: Partition) -> bool:
+        """Whether asking for resources that others have leaves the rows of a partition in their order."""
+        return self._shared is None or self.gang is None or self._shared.are_sorted(partition)
+
+    @property
+    def goes_by_request(self) -> bool:
+        """Whether what jobs find that others have goes by their requests alone, in a partition."""
+        policies, by_priority = self._cluster.policies, "PRIORITY" in self._cluster.parameters.preempt_mode
+        by_job = policies.names_victims and (by_priority or not policies.by_partition)
+        return not self._more and not (by_job and self._cluster.nodes_for.whole_nodes)
+
+    def may_have_more(self, job: Job, partition: Partition, usable: Mask, strict: bool) -> bool:
+        """Whether a job may find resources now that others have, on some nodes or on fewer of them.
+
+        With gang scheduling, where that goes by requests alone.
+
+        Args:
+            job: the job.
+            partition: where it is tried.
+            usable: nodes that it may use.
+            strict: whether it counts, too, where it would have cores that no job has.
+        """
+        assert self._shared is not None
+        many = self.depth(job, partition) - 1
+        if many < 2 and self._cluster.nodes_for.whole_nodes:
+            return self.select(job, partition, usable) is not None
+        return self._shared.may_be_over_others(job, partition, usable, many, strict)
+
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
         if self._shared is None:
@@ -134,6 +166,18 @@ class Rows:
     def units_without(self) -> Callable[[Collection[int]], Sequence[int]] | None:
         """How many cores of each node are free without some jobs; None where no job stands still on those of others."""
         return self._shared.units_without if self._shared is not None and self.gang is not None else None
+
+    @property
+    def given_back(self) -> Callable[[Sequence[int]], Sequence[Sequence[int]]] | None:
+        """How many cores jobs give back if they leave in some order; None where none has those of others."""
+        if self._shared is None or self.gang is None or not self._shared.any_has_same():
+            return None
+        return self._shared.given_back
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether what is free now goes by the cores of jobs, where that matters."""
+        return self._shared is None or self.gang is None or self._shared.are_counted()
 
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look, look_later
+from emulator.scheduling.run_rows import ID, NODE
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
@@ -16,10 +18,14 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
-from slurm_sim_plugins.nodes import Free, Mask
+from slurm_sim_plugins.nodes import Free, Ints, Mask
 
 MOST_KNOWN = 64
 """From one cycle to the next it is kept what so many kinds of requests find, at most."""
+
+
+GivenBack = Callable[[Sequence[int]], Sequence[Sequence[int]]]
+"""How many units of each of their nodes jobs give back, by their ids, if they leave in this order."""
 
 
 class Known(NamedTuple):
@@ -59,7 +65,7 @@ class Outlooks(Scratch):
     def __init__(self, cluster: Cluster, selector: Selector, table: RunTable) -> None:
         self._cluster = cluster
         self._table = table
-        self._planned = table.ends[:0], table.index[:0]
+        self._planned, self._entries = (table.ends[:0], table.index[:0]), table.entries
         self._rows, self.stretches, self.divided = selector.rows, stretches_of(len(cluster.machine)), 0
         of_runs = Runs(*self._planned, table.entries), self.stretches, *np.empty((2, 2, 0), dtype=np.int64)
         self._machine = Machine(selector.rows, selector.weights, cluster.free.table, *of_runs)
@@ -71,17 +77,19 @@ class Outlooks(Scratch):
         self._spare: list[Known] = []
         self._room, self._up = (0, 0), b""
 
-    def begin(self, first: bool, parted: bool) -> bool:
+    def begin(self, first: bool, parted: bool, given_back: GivenBack | None = None) -> bool:
         """Other runs are there, or end at other times: the nodes are looked at again.
 
         Args:
             first: whether nothing that was found before is in use.
             parted: whether any job may find nodes that it does not get because of its user.
+            given_back: says how many units jobs give back in their order, where several have the same.
 
         Returns:
             Whether it is to be asked again what all jobs find: else only what those do whose user matters.
         """
         self._planned = self._table.planned()
+        self._entries = self._table.entries if given_back is None else self._shared(given_back)
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
         wider, others_up = room != self._room, up != self._up
         all_again = parted or wider or others_up or (first and len(self._known) > MOST_KNOWN)
@@ -101,13 +109,20 @@ class Outlooks(Scratch):
             self._spare.clear()
         return all_again
 
+    def _shared(self, given_back: GivenBack) -> Ints:
+        """The entries of runs of which several have the same units: the last of these gives them back."""
+        index, entries = self._planned[1], self._table.entries.copy()
+        for (first, many), units in zip(index[:, :ID].tolist(), given_back(index[:, ID].tolist()), strict=True):
+            entries[NODE + 1, first : first + many] = units
+        return entries
+
     def weighed(self) -> None:
         """Nodes may have other weights."""
         tell_apart(self.stretches, self._rows, MACHINE_CORES + 1)
 
     def _divide(self) -> None:
         """Nodes that are alike are found again, and looked at again."""
-        look_later(self._machine, Runs(*self._planned, self._table.entries))
+        look_later(self._machine, Runs(*self._planned, self._entries))
         self.divided += 1
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:

@@ -733,8 +733,8 @@ def _nothing() -> Iterator[Any]:
 
 
 def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept; compiled code knows only windows that double, which select/linear has not."""
-    if cluster.compiled is None or habits.linear or cluster.nodes_for.whole_nodes:
+    """A plan without anything kept, with compiled code where there is any."""
+    if cluster.compiled is None:
         return Windows(cluster, controls, habits)
     from emulator.scheduling.windows_compiled import CompiledWindows
 

@@ -7,6 +7,8 @@ nodes than needed. The kernel is :mod:`emulator.scheduling.select_kernel`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from emulator.scheduling import tree_compiled as tree
@@ -55,6 +57,17 @@ def encode(want: Want, machine: Machine) -> Code | None:
         rows=_rows(want, machine),
         steady=int(want.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
     )
+
+
+def encode_planned(want: Want, machine: Machine) -> Code | None:
+    """What whole nodes are planned with, where they are taken in another order as a job starts; None if not plain.
+
+    Which nodes are taken for a plan is the same as long as all nodes are of one weight and size.
+    """
+    planned = replace(want, first_fit=False, by_kinds=False, weights_now_only=False)
+    code = encode(planned, machine) if planned != want else None
+    # Of one that is not steady it is not sure that it can start where it is planned now.
+    return code if code is not None and code.steady else None
 
 
 def _is_plain(want: Want) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from slurm_sim_plugins.nodes import Allocation, Free, Mask
 
 Cores = int
 """A set of cores: a bit for each core of the cluster, in the order of its nodes."""
+
+
+MOST_KNOWN = 16
+"""Of so many sets it is kept how many cores are on each node, at most."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,7 @@ class SharedRows:
         self._taken: Cores = 0
         self._avoided: list[Cores] = []
         self._aside: dict[int, Cores] = {}
+        self._on_nodes: dict[Cores, list[int]] = {}
 
     def cores_of(self, job: Job) -> Cores:
         """The cores of a job on the machine."""
@@ -143,6 +148,57 @@ class SharedRows:
                 taken |= cores
         units: list[int] = self._cluster.machine.units.tolist()
         return [many - self._on(node, taken) for node, many in enumerate(units)]
+
+    def are_counted(self) -> bool:
+        """Whether what is free now goes by the cores that jobs have in their rows."""
+        units: list[int] = self._cluster.free.units.tolist()
+        return self.units_without(()) == units
+
+    def any_has_same(self) -> bool:
+        """Whether several jobs have the same cores, or one is in no row."""
+        return self._counted != self._cores
+
+    def given_back(self, jobs: Sequence[int]) -> list[list[int]]:
+        """How many cores each of some jobs gives back on its nodes, if they leave in this order: those that are left.
+
+        Args:
+            jobs: all that are on the machine.
+        """
+        left: Cores = 0
+        units: list[list[int]] = []
+        for job in reversed(jobs):
+            cores = 0 if self._is_rowless(job) else self._cores[job]
+            run = self._cluster.jobs[job].run
+            assert run is not None
+            units.append([self._on(node, cores & ~left) for node in run.allocation.nodes])
+            left |= cores
+        return units[::-1]
+
+    def are_sorted(self, partition: Partition) -> bool:
+        """Whether the fullest of the rows of a partition goes first, so that they stay in their order."""
+        full = [row.cores.bit_count() for row in self._rows[partition.name]]
+        return all(before >= behind for before, behind in pairwise(full))
+
+    def may_be_over_others(self, job: Job, partition: Partition, usable: Mask, many: int, strict: bool) -> bool:
+        """Whether :meth:`over_others` might answer, for these nodes or some of them; rows stay in their order.
+
+        Args:
+            job: the job.
+            partition: where it is tried.
+            usable: nodes that it may use.
+            many: in how many rows.
+            strict: whether it counts, too, where it would have cores that no job has.
+        """
+        barred, free, taken = self._barred(partition), self._cluster.free, 0
+        for cores in self._cores.values():
+            taken |= cores
+        of_tier = barred
+        for other in self._cluster.partitions.values():
+            of_tier |= self._cores_in(other) if other.tier == partition.tier else 0
+        tried = {of_tier, *(barred | row.cores for row in self._rows[partition.name][:many])}
+        return any(
+            (strict or taken & ~avoided) and self._choose(job, partition, usable, avoided, free) for avoided in tried
+        )
 
     def instead_of(
         self, job: Job, partition: Partition, usable: Mask, many: int, others: Sequence[Job]
@@ -303,15 +359,23 @@ class SharedRows:
 
     def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores, free: Free) -> Allocation | None:
         free, pool = free.copy(), ("", partition.name)
-        own = self._cores_in(partition) & avoided if pool in free.gres else 0
-        for node in range(len(free.units)):
-            used = self._on(node, avoided)
-            free.units[node] = self._cluster.machine.units[node] - used
-            free.jobs[node] = min(used, 1)
-            if pool in free.gres:
-                # Of MaxCPUsPerNode count the partition's own cores that it cannot have.
-                free.gres[pool][node] = self._cluster.machine.gres[pool][node] - self._on(node, own)
-        return self._cluster.choose(self._cluster.want(job, partition), free, usable)
+        used, machine = np.array(self._on_each(avoided), dtype=np.int64), self._cluster.machine
+        free.units[:] = machine.units - used
+        free.jobs[:] = np.minimum(used, 1)
+        if pool in free.gres:
+            # Of MaxCPUsPerNode count the partition's own cores that it cannot have.
+            own = self._cores_in(partition) & avoided
+            free.gres[pool][:] = machine.gres[pool] - np.array(self._on_each(own), dtype=np.int64)
+        return self._cluster.select(job, partition, usable, free)
+
+    def _on_each(self, cores: Cores) -> list[int]:
+        """How many of some cores are on each node; the last few answers are kept."""
+        known = self._on_nodes.get(cores)
+        if known is None:
+            if len(self._on_nodes) >= MOST_KNOWN:
+                self._on_nodes.clear()
+            known = self._on_nodes[cores] = [self._on(node, cores) for node in range(len(self._cluster.machine))]
+        return known
 
     def _cores_in(self, partition: Partition) -> Cores:
         cores: Cores = 0

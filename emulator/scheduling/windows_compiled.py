@@ -21,6 +21,7 @@ from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.outlooks import stretches_of
 from emulator.scheduling.run_rows import Reals
+from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.stretches import Stretches
 from emulator.scheduling.window_rows import (
     BEGIN,
@@ -35,7 +36,7 @@ from emulator.scheduling.window_rows import (
     SIZES,
     USED,
 )
-from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
+from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news, marks
 from emulator.scheduling.windows_kernel import (
     Columns,
     Request,
@@ -53,7 +54,7 @@ from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from slurm_sim_plugins.nodes import Allocation, Ints, Mask
-from slurm_sim_plugins.plan import Entry, Hole
+from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
 
@@ -249,17 +250,23 @@ class CompiledWindows(Windows):
             self._windows_behind,
             int(self._goes_on),
             cluster.rest_of_second,
+            # select/linear takes ends one by one (recorded).
+            -1.0 if cluster.nodes_for.whole_nodes else habits.linear,
         )
         self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
-        self._preempts = cluster.policies.names_victims
-        by_priority = "PRIORITY" in cluster.parameters.preempt_mode
-        self._by_partition = cluster.policies.by_partition and not by_priority
+        named, by_priority = cluster.policies.names_victims, "PRIORITY" in cluster.parameters.preempt_mode
+        # With gang scheduling jobs of lower tiers that stand still are no obstacle, whether or not any are preempted.
+        self._preempts = named or controls.rows.gang is not None
+        self._by_partition = not named or (cluster.policies.by_partition and not by_priority)
         self._preempting: dict[str, tuple[Job, Partition, bool]] = {}
         self._look_at_limits()
         self._steady: dict[Kind, bool] = {} if self._decides_again() else cluster.compiled.steady
         self._decided: dict[Kind, bool] = {} if self._preempts else self._steady
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
+        self._more: dict[tuple[int, str], bool] = {}
+        self._refused: set[Sought] = set()
+        self._counts_cores: bool | None = None
 
     def _look_at_limits(self) -> None:
         """Note whether any limit decides on starts; if none does, jobs that ask for the same are alike."""
@@ -298,6 +305,9 @@ class CompiledWindows(Windows):
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = self._other_victims = True
+        self._more.clear()
+        self._refused.clear()
+        self._counts_cores = None
         parted = self._by_users and self._cluster.users_part
         if parted or self._cluster.suspended or self._controls.rows.gang is not None:
             self._steady.clear()
@@ -335,9 +345,20 @@ class CompiledWindows(Windows):
         """Whether some nodes are for jobs of one user alone, so that jobs alike are of one user."""
         return self._cluster.users_part
 
+    def _code(self, job: Job, partition: Partition) -> Code | None:
+        """What a job is planned with as numbers; None if it is not plain."""
+        code = self._compiled.code(job, partition)
+        if code is None and self._compiled.planned_code(job, partition) is not None and self._is_even():
+            return self._compiled.planned_code(job, partition)
+        return code
+
+    def _starts_otherwise(self, job: Job, partition: Partition, work: Work) -> bool:
+        """Whether a search found a start now, for a job that takes nodes in another order then."""
+        return work.start <= self._cluster.now and self._compiled.code(job, partition) is None
+
     def request_of(self, job: Job, partition: Partition, length: float) -> Request:
         """What is wanted by a job, and others alike."""
-        code = self._compiled.code(job, partition)
+        code = self._code(job, partition)
         assert code is not None
         divided = self._outlooks.divided
         outlook, there = self._outlooks.of(job, partition, code), self._there(job, partition).view(np.uint8)
@@ -381,7 +402,8 @@ class CompiledWindows(Windows):
             self._number, self._stale, self._first_look = searches.begin(self._terms), True, True
         if self._stale:
             parted = self._cluster.users_part
-            searches.start_over(self._outlooks.begin(self._first_look, parted), parted)
+            given_back = self._controls.rows.given_back
+            searches.start_over(self._outlooks.begin(self._first_look, parted, given_back), parted)
             cut_again(self.slots.columns)
             self._stale = self._first_look = False
 
@@ -410,7 +432,7 @@ class CompiledWindows(Windows):
         decided = self._decided.get(kind)
         if decided is None:
             decided = self._decides(kind, *entry._pair)
-            if self._by_kind:
+            if self._by_kind and self._controls.rows.are_sorted(entry._pair[1]):
                 self._decided[kind] = decided
         return decided
 
@@ -419,23 +441,52 @@ class CompiledWindows(Windows):
         steady = self._steady.get(kind)
         if steady is None:
             steady = self._is_steady(job, partition)
-            if self._by_kind:
+            if self._by_kind and self._controls.rows.are_sorted(partition):
                 self._steady[kind] = steady
         return steady and not (self._preempts and self._may_preempt(job, partition))
 
     def _is_steady(self, job: Job, partition: Partition) -> bool:
         """The same but for preemption, which goes by the runs that there are."""
         accounting = self._accounting
-        coded = self._compiled.code(job, partition) is not None
-        if not coded or job.options.licenses or self._shares(job, partition):
+        coded = self._code(job, partition) is not None
+        if not coded or job.options.licenses or self._may_have_more(job, partition):
             return False
         if accounting is not None and (accounting.binds(job, partition) or job.reserves_nothing):
             return False
         return self._is_simple(job, partition)
 
-    def _shares(self, job: Job, partition: Partition) -> bool:
-        """Whether a job may have resources that others have."""
-        return self._controls.rows.shares(job, partition)
+    def _may_have_more(self, job: Job, partition: Partition) -> bool:
+        """Whether a job may find resources now that others have, whatever slots keep."""
+        rows, cluster = self._controls.rows, self._cluster
+        if not rows.shares(job, partition):
+            return False
+        code = self._code(job, partition)
+        if rows.gang is None or code is None or not code.steady or cluster.parts_users(job):
+            return True
+        key = job.request_class, partition.name
+        known = self._more.get(key)
+        if known is None:
+            if not (rows.goes_by_request and rows.are_sorted(partition)):
+                return True
+            usable = cluster.settled(cluster.usable(job, partition))
+            # Where jobs have nodes alone, or some are reserved or being cleared, it may start on what no job has, too.
+            strict = bool(code.whole or self._standing or cluster.epilogs is not None)
+            known = self._more[key] = rows.may_have_more(job, partition, usable, strict)
+        return known
+
+    def beside(self, entry: Entry) -> Place | None:
+        """As it says; not asked again where jobs alike found nothing, for slots keep only more."""
+        job, partition = entry._pair
+        if not self._may_have_more(job, partition):
+            return None
+        sought = self._sought_by(job, partition, entry.shortest)
+        if sought in self._refused:
+            return None
+        found = super().beside(entry)
+        by_request = (job.request_class, partition.name) in self._more and not (job.barred or self._standing)
+        if found is None and by_request and self._accounting is None:
+            self._refused.add(sought)
+        return found
 
     def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, and keep those that are not now."""
@@ -450,6 +501,10 @@ class CompiledWindows(Windows):
         """What a search found for an entry, which keeps no slot."""
         self._open = None
         job, partition = entry._pair
+        if self._starts_otherwise(job, partition, work):
+            found = super()._hole(job, partition, entry.shortest)
+            assert found is not None
+            return self._as_hole(entry, *found)
         return self._found(entry, work, self._allocation(job, partition, work, taken))
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
@@ -460,8 +515,9 @@ class CompiledWindows(Windows):
         return Hole(work.start, place, True)
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
-        coded = self._compiled.code(job, partition) is not None
-        if not coded or self._shares(job, partition) or not self._is_simple(job, partition):
+        coded = self._code(job, partition) is not None
+        alone = self._controls.rows.plans_alone(job, partition)
+        if not coded or not alone or not self._is_simple(job, partition):
             return super()._hole(job, partition, limit)
         if self._preempts and self._may_preempt(job, partition):
             return super()._hole(job, partition, limit)
@@ -473,10 +529,12 @@ class CompiledWindows(Windows):
             self.fitted.add(search.sought)
         if outcome == NEVER or work is None:
             return None
+        if self._starts_otherwise(job, partition, work):
+            return super()._hole(job, partition, limit)
         return work.start, self._allocation(job, partition, work, taken)
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
-        code, want = self._compiled.code(job, partition), job.wants[partition.name]
+        code, want = self._code(job, partition), job.wants[partition.name]
         assert code is not None
         free = self._outlooks.free_after(work.runs)
         found = self._compiled.selector.allocation(want, code, free, self._searches.taken, taken)
@@ -499,6 +557,10 @@ class CompiledWindows(Windows):
         if self._by_users and cluster.parts_users(job):
             return False
         if self._standing and self._controls.reservations.waited_out(job, partition):
+            return False
+        if self._counts_cores is None:
+            self._counts_cores = self._controls.rows.are_counted
+        if not self._counts_cores:
             return False
         return self._accounting is None or self._accounting.heavier(job, partition) is None
 

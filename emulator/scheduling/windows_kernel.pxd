@@ -28,7 +28,7 @@ cdef class Terms:
     cdef readonly double now, horizon
     cdef double grain, rounding
     cdef long long own_ends, most_marks, plans_are_news, by_tries, goes_on
-    cdef double within
+    cdef double within, grows
 
 cdef class Request:
     cdef readonly Code code
@@ -163,7 +163,7 @@ cdef (long long, long long, double) _window(
     piece=cython.longlong, behind=cython.longlong)
 cdef bint _counts(Request request, Work work, long long run) noexcept
 @cython.locals(aligned=double, window=double)
-cdef double _window_end(double first, double end, double within) noexcept
+cdef double _window_end(Terms terms, double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
 cdef bint _delays_matter(Request request, Columns slots) noexcept
 @cython.locals(

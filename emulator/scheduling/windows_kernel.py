@@ -78,6 +78,8 @@ class Terms:
             that end behind the time that is tried in 1 and 2; one that ends at that time is there still in 1.
         goes_on: whether it is tried again where slots leave no more nodes.
         within: seconds behind the end of a window up to which the end of a run is in it.
+        grows: by so many seconds a window is longer than the one before; 0 for twice as long, and negative where runs
+            are taken one by one.
     """
 
     now: float
@@ -90,6 +92,7 @@ class Terms:
     by_tries: int
     goes_on: int
     within: float
+    grows: float
 
 
 @dataclass(eq=False)
@@ -792,7 +795,7 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
     """
     outlook, ends, last = request.outlook, request.outlook.runs.ends, -1
     machine, stretches = outlook.machine, outlook.machine.stretches
-    until = _window_end(ends[run] if first == -inf else first, ends[run], request.terms.within)
+    until = _window_end(request.terms, ends[run] if first == -inf else first, ends[run])
     while run < len(ends) and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
         node = outlook.touched[run] if run < outlook.seen else machine.parts[NODE, machine.bounds[run, FIRST]]
         if node < 0:
@@ -806,7 +809,7 @@ def _window(request: Request, work: Work, run: int, first: float, later: float) 
             last = run
             if first == -inf:
                 first = ends[run]
-                until = _window_end(first, first, request.terms.within)
+                until = _window_end(request.terms, first, first)
         run += 1
     return last, run, first
 
@@ -832,16 +835,18 @@ def _counts(request: Request, work: Work, run: int) -> bool:
     return False
 
 
-def _window_end(first: float, end: float, within: float) -> float:
+def _window_end(terms: Terms, first: float, end: float) -> float:
     """When the window ends in which a run ends; the first of all ends at ``first``."""
+    if terms.grows < 0:
+        return end
     aligned: float = np.floor(first / FIRST_WINDOW) * FIRST_WINDOW
     window = FIRST_WINDOW
     if aligned <= first:
         # Else the quotient was rounded up to the next whole number.
         aligned += FIRST_WINDOW
-    while end > aligned + window + within:
-        window *= 2
-    return aligned + window + within
+    while end > aligned + window + terms.within:
+        window += terms.grows if terms.grows > 0 else window
+    return aligned + window + terms.within
 
 
 def _fit(request: Request, work: Work) -> int:
@@ -860,7 +865,7 @@ def _fits_before(request: Request, work: Work) -> bool:
     """Whether the job fits on the same nodes once the last window of runs is over that ends before the time tried."""
     ends, runs, upto = request.outlook.runs.ends, work.runs, 0
     while upto < runs:
-        following = ended(request.outlook, _window_end(ends[0], ends[upto], request.terms.within))
+        following = ended(request.outlook, _window_end(request.terms, ends[0], ends[upto]))
         if ends[following - 1] >= work.tried:
             break
         upto = following

@@ -248,7 +248,8 @@ class Scene:
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
         near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
         by_tries, goes_on, within = small(draws, 0, 1, 2), small(draws, 0, 1), small(draws, 0, 999) / 1000
-        terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, by_tries, goes_on, within)
+        grows = float(small(draws, -1, 0, 45))
+        terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, by_tries, goes_on, within, grows)
         self.request, self.numbers = form.Request(code, seen, self.length, terms, near, there), numbers
         self.longer = form.Request(code, seen, self.length + small(draws, 0, 60, 3000), terms, near, there)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))

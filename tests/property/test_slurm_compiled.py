@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -34,10 +36,14 @@ from tests.builders.outcomes import outcome_of
 from tests.builders.random_clusters import COMMANDS, SWITCHES, configuration, submission
 from tests.builders.random_trees import random_tree
 
+Changes = Sequence[Callable[[str, np.random.Generator], str]]
 
-def random_conf(draws: np.random.Generator) -> SlurmConf:
+
+def random_conf(draws: np.random.Generator, changes: Changes = ()) -> SlurmConf:
     """A random cluster, in a third of all cases with switches."""
     text, switches = configuration(draws), draws.choice(["", "", "", "", *SWITCHES])
+    for change in changes:
+        text = change(text, draws)
     if not switches:
         return parse_slurm_conf(text)
     return parse_slurm_conf(f"TopologyPlugin=topology/tree\n{text}", topology=str(switches))
@@ -53,9 +59,32 @@ def of_users(requests: list[JobRequest], seed: int) -> list[JobRequest]:
     return made
 
 
-def prepared(seed: int, compiled: bool, jobs: int = 30, users: bool = False, **more: Any) -> Controller:
+def gang(text: str, draws: np.random.Generator) -> str:
+    """The same cluster, whose jobs take turns on what they share; with tiers those of a lower one stand still."""
+    text = text.replace("PreemptMode=REQUEUE", "PreemptMode=SUSPEND,GANG" if "prio" in text else "PreemptMode=GANG")
+    for name in ("all", "some"):
+        share = draws.choice(["NO", "NO", "FORCE:1", "FORCE:2", "YES:2"])
+        text = text.replace(f"PartitionName={name}", f"PartitionName={name} OverSubscribe={share}")
+    return text
+
+
+def whole_nodes(text: str, draws: np.random.Generator) -> str:
+    """The same cluster, whose jobs have whole nodes, all of which have the same CPUs and mostly the same weight."""
+    text = re.sub(r"SelectType=.*\nSelectTypeParameters=.*\n", "SelectType=select/linear\n", text)
+    text = re.sub(r" CPUs=\d+( Sockets=\d+ CoresPerSocket=\d+ ThreadsPerCore=\d+)?", " CPUs=4", text)
+    text = re.sub(r" MaxCPUsPerNode=\d+", "", text)
+    return re.sub(r" Weight=\d+", "", text) if draws.random() < 0.8 else text
+
+
+CHANGES = {"gang": (gang,), "whole nodes": (whole_nodes,), "both": (gang, whole_nodes)}
+"""How clusters are changed on which jobs share, or have nodes alone."""
+
+
+def prepared(
+    seed: int, compiled: bool, jobs: int = 30, users: bool = False, changes: Changes = (), **more: Any
+) -> Controller:
     draws = np.random.default_rng(seed)
-    conf = random_conf(draws)
+    conf = random_conf(draws, changes)
     requests = [submission(number, draws) for number in range(1, jobs + 1)]
     requests = of_users(requests, seed) if users else requests
     actions = [
@@ -77,6 +106,16 @@ def outcome(seed: int, compiled: bool, users: bool = False) -> list[tuple[object
 @example(6378, True)  # It waits for nodes that are being cleared.
 def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int, users: bool) -> None:
     assert outcome(seed, True, users) == outcome(seed, False, users)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32), st.sampled_from(sorted(CHANGES)), st.sampled_from(["22.05", "24.11", "26.05"]), st.booleans()
+)
+def test_jobs_that_share_or_have_whole_nodes_start_alike(seed: int, which: str, version: str, users: bool) -> None:
+    runs = [prepared(seed, compiled, 40, users, CHANGES[which], slurm_version=version) for compiled in (True, False)]
+    assert outcome_of(runs[0], 6_000) == outcome_of(runs[1], 6_000)
 
 
 @pytest.mark.slow
