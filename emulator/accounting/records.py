@@ -175,11 +175,13 @@ def read_columns(path: Path, folder: Path | None = None) -> Columns:
     columns: Columns = {}
     try:
         with open_kept(path, folder) as stream:
-            file = pyarrow.parquet.ParquetFile(stream)
+            # Threads that still read as the process ends stop it now and then (apache/arrow issues 34314 and 50482).
+            file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
             if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
                 raise InputError(f"{path}: holds more than {MOST_VALUES:,} values; it cannot be the records of a run")
             texts = [each.name for each in file.schema_arrow if pyarrow.types.is_string(each.type)]
-            table = pyarrow.parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts).read()
+            again = {"metadata": file.metadata, "read_dictionary": texts, "pre_buffer": False}
+            table = pyarrow.parquet.ParquetFile(stream, **again).read(use_threads=False)
         for name in table.column_names:
             columns[name] = _values(table[name])
     except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:

@@ -66,3 +66,22 @@ def test_an_answer_about_a_run_needs_no_pandas(tmp_path: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert said.strip() == "False"
+
+
+THREADS = """
+import os, sys
+from pathlib import Path
+from emulator.accounting.records import read_columns
+import pyarrow, pyarrow.parquet
+before = len(os.listdir("/proc/self/task"))
+read_columns(Path(sys.argv[1]))
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts the threads of a process under /proc")
+def test_no_thread_is_left_that_the_end_of_the_process_could_catch_at_work(tmp_path: Path) -> None:
+    path = tmp_path / "columns.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({name: list(range(50_000)) for name in "abcd"}), path)
+    told = subprocess.run([sys.executable, "-c", THREADS, path], capture_output=True, text=True, check=True)
+    assert told.stdout == "0\n"
