@@ -430,20 +430,30 @@ class Accounting:
         allocation: Allocation | None = None,
         planned: bool = False,
         nodes: int = 0,
+        alone: Allocation | None = None,
     ) -> str:
         """Why a job cannot start on nodes (None: on any, so many of them if that is known); empty if it can.
 
+        Of a job of whole nodes that has none now all generic resources count that it would have alone.
+
         For a later start all of its nodes count, but those that it names and that count already (recorded); where
-        versions know which nodes are planned, it is these.
+        versions know which nodes are planned, it is these. Of the generic resources of whole nodes those count then
+        that the job asks for.
         """
         account = self._limited(job, partition)
         if account is None or not account.tests_resources:
             return ""
         if allocation is None:
             amounts = self._wanted(job, partition, self._cpus_found.get(job.id, 0), nodes)
+            if alone is not None:
+                whole = self.tres.allocated(job.options, alone, partition, self._cluster.machine)
+                amounts = self.tres.with_gres(amounts, whole, partition)
         else:
             self._cpus_found[job.id] = float(self._cluster.machine.cpus_of(allocation))
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
+            if planned:
+                asked = self._wanted(job, partition, self._cpus_found[job.id], len(allocation.nodes))
+                amounts = self.tres.with_gres(amounts, asked, partition)
         if account.tests_nodes:
             self._count_nodes(account, self._nodes_at_start(job, partition, allocation, planned))
         return self._with_nodes(account, amounts, _counted_limit(job, partition), self.usage)
@@ -528,8 +538,8 @@ class Accounting:
 
     @staticmethod
     def forget(job: LimitedJob) -> None:
-        """No limit keeps a job from starting any more, and none is its reason."""
-        if job.reason in REASONS:
+        """No limit keeps a job from starting any more, and none is its reason; one of generic resources stays."""
+        if job.reason in REASONS and "GRES" not in job.reason:
             job.reason = "None"
 
     def never_starts(self, job: LimitedJob) -> bool:

@@ -103,6 +103,14 @@ class Tres:
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts
 
+    def with_gres(self, amounts: Vector, asked: Vector, partition: Partition) -> Vector:
+        """Amounts with generic resources as they are asked for."""
+        found = list(amounts)
+        for index, *_ in self._gres:
+            found[index] = asked[index]
+        found[BILLING] = self.bill(found, partition)
+        return found
+
     def of_nodes(self, nodes: Mask, machine: Machine) -> Vector:
         """What some nodes have in all; CPUs are what they bill."""
         amounts = [0.0] * len(self.names)

@@ -19,6 +19,7 @@ from emulator.scheduling.alike import pass_over
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full, drawn, of_record, still_waits, waited
 from emulator.scheduling.job_mgr import (
+    chosen_idle,
     fits_empty,
     fits_idle,
     least_nodes,
@@ -515,13 +516,15 @@ class _Pass:
 
         It counts with as many nodes then as it would have if all that are up were idle.
         """
-        accounting, many = self._cluster.accounting, 0
+        accounting, many, alone = self._cluster.accounting, 0, None
         if accounting is None:
             return False
         if found is None and accounting.counts_amounts(job, partition):
             up = self._left(partition)[0] & self._controls.not_reserved(job)
-            many = nodes_alone(job, partition, self._cluster, up)
-        return self._limited(job, partition, accounting.refusal(job, partition, found, nodes=many))
+            many, want = nodes_alone(job, partition, self._cluster, up), job.wants[partition.name]
+            if want.whole and self._cluster.machine.gres:
+                alone = chosen_idle(want, up, self._cluster)
+        return self._limited(job, partition, accounting.refusal(job, partition, found, nodes=many, alone=alone))
 
     def _limited(self, job: Job, partition: Partition, reason: str, blocks: bool = True) -> bool:
         """Note the reason, if any; such a job blocks no other unless the configuration says so (observation E4)."""

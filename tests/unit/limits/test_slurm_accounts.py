@@ -216,6 +216,14 @@ def test_backfill_plans_jobs_of_accounts_that_their_partition_does_not_take():
     assert not made.cluster.jobs[2].runs
 
 
+def test_a_job_that_its_last_partition_bars_waits_though_there_are_no_nodes_for_it():
+    """As daemons of three versions did: they look at that first in each partition, and go by the last."""
+    conf = CONF + "PartitionName=q Nodes=ALL AllowAccounts=b\nPartitionName=r Nodes=ALL DenyQos=normal\n"
+    asked = ("-pq", "-pr", "-pp,q", "-pq,p", "-pp")
+    made = controller([job(number, number, 5, f"-n1 -c5 {one}") for number, one in enumerate(asked, 1)], conf=conf)
+    assert {request.id for request, _ in made.rejected} == {4, 5}
+
+
 def test_the_quality_of_service_of_a_partition_holds_beside_the_jobs_own():
     conf = CONF.replace("Default=YES", "Default=YES QOS=part")
     books = BOOKS + "add qos part MaxTRESPU=cpu=4\nadd qos own MaxTRESPU=cpu=8\nmodify user ann set qos=normal,own\n"
