@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
     from emulator.state.cluster import Cluster
 
+UNSIGNED = 2**32
+"""How many priorities there are."""
+
 
 def top(words: list[str], controller: Controller) -> None:
     """Jobs get the highest priorities of their user's jobs alike, in their order; the others lose as much.
 
-    What would fall below 0 of those comes to stand just below the last of the jobs, for priorities are unsigned.
-    (Observation K3; recorded on 26.05.)
+    What would fall below 0 of those comes to stand just below the last of the jobs, for priorities are unsigned; what
+    it gains so is taken for a loss without a sign, and those behind it come to stand there, too, mostly.
+    (Observation K3; recorded on 24.11 and 26.05.)
     """
     named = list(dict.fromkeys(jobs_named(words, controller)))
     several = next((job for job in named if len(job.partitions) > 1), None)
@@ -37,8 +41,9 @@ def top(words: list[str], controller: Controller) -> None:
         last = highest - 1 if highest == last > 2 else highest
         lost += _set_by_nice(record, last)
     for number, record in enumerate(rest):
-        priority = int(record[0].priority) - int(lost / (len(rest) - number))
-        lost += _set_by_nice(record, priority if 0 <= priority < last else last - 1)
+        priority = (int(record[0].priority) - int(lost / (len(rest) - number))) % UNSIGNED
+        gain = _set_by_nice(record, priority if priority < last else last - 1)
+        lost += gain - UNSIGNED if gain > 0 and priority >= last else gain
 
 
 def _records(jobs: list[Job]) -> list[list[Job]]:
