@@ -536,10 +536,10 @@ class Accounting:
         want, managed = job.wants[partition.name], self._cluster.parameters.memory
         return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
 
-    @staticmethod
-    def forget(job: LimitedJob) -> None:
-        """No limit keeps a job from starting any more, and none is its reason; one of generic resources stays."""
-        if job.reason in REASONS and "GRES" not in job.reason:
+    def forget(self, job: LimitedJob) -> None:
+        """No limit keeps a job from starting any more, and none is its reason; one of generic resources may stay."""
+        goes = "GRES" not in job.reason or self._cluster.parameters.rules.REASONS_OF_GRES_GO
+        if job.reason in REASONS and goes:
             job.reason = "None"
 
     def never_starts(self, job: LimitedJob) -> bool:

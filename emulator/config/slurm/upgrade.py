@@ -235,6 +235,11 @@ def _stated_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu" if _cpus_per_gpu(conf) else ""
 
 
+def _gpu_limits(conf: SlurmConf) -> str:
+    limited = "LIMITS" in enforced(conf) and bool(_cpus_per_gpu(conf))
+    return "reasons of jobs with GPUs as squeue shows them, no start" if limited else ""
+
+
 def _gpu_memory(conf: SlurmConf) -> str:
     everywhere = conf.parameters.amount("DefMemPerGPU")
     return _partitions([one.name for one in conf.partitions if one.def_mem_per_gpu or everywhere])
@@ -609,6 +614,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
+    "REASONS_OF_GRES_GO": _gpu_limits,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,
     "ACCOUNTS_MEAN_THOSE_BELOW": _told_by_keys,
     "BACK_IS_NEWS": _resumed,

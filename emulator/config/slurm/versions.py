@@ -748,6 +748,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("maint_nodes_22", "maint_nodes_26"),
     )
+    REASONS_OF_GRES_GO: bool = _rule(
+        "24.11",
+        "a job that is below its limits as a loop tries it shows the reason of a limit on generic resources no more",
+        "it shows that until it has another reason; those of limits on CPUs, nodes and jobs go in all versions",
+        "not named in the release notes",
+        *("whole_gpus_of_plans_22", "whole_gpus_of_plans_24"),
+    )
     ACCOUNTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "a job whose account may not use its partition shows the reason PartitionConfig",
