@@ -198,7 +198,13 @@ class Policies:
             self.changed(job)
 
     def _count_cpus(self, jobs: list[ControlledJob]) -> None:
-        """Jobs are about to get new numbers, in which they count with the CPUs that they were planned with."""
+        """Jobs are about to get new numbers, in which they count with the CPUs that they were planned with.
+
+        So do tasks of an array beyond those that were planned, for all share a record.
+        """
+        planned = {job.request.array: job for job in counted_otherwise(jobs) if job.waits_with_others}
+        for job in planned.values():
+            self.shared(job)
         for job in counted_otherwise(jobs):
             job.counted_cpus = job.planned_cpus
             self.changed(job)

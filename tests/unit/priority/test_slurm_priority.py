@@ -148,3 +148,28 @@ PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
         controller.run(until)
         numbers.append([job.priority for job in controller.cluster.waiting.values()])
     assert numbers == [[312, 312], [500, 500]]
+
+
+def test_tasks_beyond_those_of_a_plan_count_with_the_cpus_of_the_plan() -> None:
+    """As recorded on 26.05: two tasks of four may run at a time, and are planned; all four share a record."""
+    conf = """\
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=5
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PriorityType=priority/multifactor
+PriorityCalcPeriod=1
+PriorityWeightJobSize=1000
+NodeName=n[1-2] CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+"""
+    requests = [
+        JobRequest(1, 0.0, 300.0, parse_sbatch(["-N2", "--exclusive", "-t9"]), "ann"),
+        JobRequest(2, 1.0, 300.0, parse_sbatch(["-n1", "--exclusive", "--array=0-3%2", "-t9"]), "ann"),
+    ]
+    controller = Controller(parse_slurm_conf(conf), requests)
+    numbers = []
+    for until in (10.0, 130.0):
+        controller.run(until)
+        numbers.append([job.priority for job in controller.cluster.waiting.values()])
+    assert numbers == [[312] * 4, [500] * 4]
