@@ -273,7 +273,8 @@ class Endings(Part):
             self.over(job.id, outcome, job.sequence)
         else:
             self._outcomes[job.id], self._dead_at[job.id] = outcome, self.cluster.now + delay
-            self._close_nodes(job.id, job.run, closed=delay > 0)
+            # Also for a pass of this instant, before it is over.
+            self._close_nodes(job.id, job.run, closed=delay > 0 or self._epilog_of(job) > 0)
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
             self.terminate(other, self._outcome_beside(outcome, other), at_once)

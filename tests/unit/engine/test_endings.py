@@ -10,6 +10,7 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
+from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
@@ -115,4 +116,15 @@ def test_nodes_take_no_other_job_while_a_run_is_killed_there() -> None:
     assert first.end < second.start < first.end + 2.0
     assert [run.allocation.nodes for run in (first, second, named)] == [(0,), (1,), (0,)]
     assert named.start >= first.end + 40.0
+    assert controller.cluster.epilogs is None
+
+
+def test_nodes_of_a_run_that_is_killed_are_closed_in_this_instant() -> None:
+    """Its limit has come, a pass may follow at once, and it is known only when its nodes were clear."""
+    controller = made("-n1 -wn1 -t10", clears=((0.3,),))
+    controller.run(50.0)
+    controller.endings.terminate(controller.cluster.jobs[1], State.TIMEOUT)
+    assert controller.cluster.epilogs is not None
+    assert list(controller.cluster.epilogs) == [1, 0]
+    controller.run()
     assert controller.cluster.epilogs is None
