@@ -150,8 +150,13 @@ class Windows(WindowPlan):
                 self._keep_run(job)
 
     def _keep_run(self, job: Job) -> None:
-        """A run that has whole nodes keeps them up to the step of its end, unless it may be preempted."""
+        """A run that has whole nodes keeps them up to the step of its end, unless it may be preempted.
+
+        One that completes or is suspended keeps none (Slurm's sources, and the controller's log).
+        """
         cluster = self._cluster
+        if job.state in (State.COMPLETING, State.SUSPENDED):
+            return
         if job.run is None or not job.run.allocation.whole or cluster.nodes_for.whole_nodes:
             return
         if preempt_mode(job, cluster) == "OFF":

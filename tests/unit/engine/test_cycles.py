@@ -263,3 +263,19 @@ PartitionName=p Nodes=ALL Default=YES
     made.run(75.0)
     assert made.cluster.jobs[3].runs[0].start == 73.5
     assert made.cluster.jobs[4].planned_start == planned
+
+
+def test_a_run_that_completes_keeps_no_whole_node() -> None:
+    """As with ``bf_running_job_reserve``: its node is planned for the next second (Slurm 26.05's log)."""
+    conf = """
+SchedulerParameters=bf_interval=5,bf_running_job_reserve
+SelectTypeParameters=CR_CPU
+PriorityType=priority/basic
+NodeName=n1 CPUs=2
+PartitionName=p Nodes=ALL Default=YES
+"""
+    requests = [JobRequest(number, 0.0, 10.0, parse_sbatch(["--exclusive", "-t9"])) for number in (1, 2)]
+    made = Controller(parse_slurm_conf(conf), requests, operation=Operation(epilog=30))
+    made.run(25.0)
+    assert 10.0 < made.cluster.jobs[1].runs[0].end < 15.0
+    assert made.cluster.jobs[2].planned_start < 26.0
