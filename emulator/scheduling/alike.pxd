@@ -18,4 +18,6 @@ cpdef Py_ssize_t pass_over(list pairs, Py_ssize_t place, Py_ssize_t looks, set f
 cpdef Py_ssize_t plan_alike(list entries, list times, now, kind, cpus_planned) except -1
 @cython.locals(known=Entry, job=Job)
 cpdef count_alike(list entries, double cpus)
+@cython.locals(index=cython.Py_ssize_t, known=Entry, job=Job)
+cpdef count_planned(list entries, Py_ssize_t first, double[::1] cpus, Py_ssize_t many)
 cpdef length_of(Job job)

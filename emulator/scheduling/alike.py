@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
+from emulator.scheduling.run_rows import Reals
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
@@ -175,6 +176,14 @@ def count_alike(entries: list[Any], cpus: float) -> None:
         known: Entry = entry
         job = known._pair[0]
         job.planned_cpus = cpus
+
+
+def count_planned(entries: list[Any], first: int, cpus: Reals, many: int) -> None:
+    """So many jobs, from one on, count with the CPUs of their plans from now on."""
+    for index in range(many):
+        known: Entry = entries[first + index]
+        job = known._pair[0]
+        job.planned_cpus = cpus[index]
 
 
 def length_of(job: Job) -> Any:

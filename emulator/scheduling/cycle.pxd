@@ -1,12 +1,13 @@
 # C types of cycle.py.
 cimport cython
-from emulator.scheduling.alike cimport alike_from, alike_until, is_plainly_taken, length_of
+from emulator.scheduling.alike cimport alike_from, alike_until, count_alike, count_planned, is_plainly_taken, length_of
 from emulator.scheduling.searches cimport Search, Searches
 from emulator.scheduling.windows_kernel cimport Columns, Work
 from emulator.state.job cimport Job
 from slurm_sim_plugins.entry cimport Entry
 from slurm_sim_plugins.sched.bounds cimport Bounds
 
+cdef double inf
 cdef long long FULL, GROW, MOST_TOGETHER, NEVER, STARTS
 
 cdef class Keeping:
@@ -18,8 +19,11 @@ cdef class Keeping:
 
     @cython.locals(
         entry=Entry, job=Job, many=cython.Py_ssize_t, search=Search, slots=Columns, placed=cython.longlong, outcome=cython.longlong,
-        taken=cython.longlong, index=cython.longlong, work=Work, pair=tuple)
+        taken=cython.longlong, index=cython.longlong, work=Work, pair=tuple, by_plan=bint)
     cpdef Py_ssize_t keep(self, list entries, Py_ssize_t first) except -1
+
+    cdef bint _is_by_plan(self, Search search, Job job, partition) except -1
+    cdef _count(self, list entries, Py_ssize_t first, Py_ssize_t placed, long long outcome, Work work)
 
 cdef class Cycle:
     cdef object _array, _plan

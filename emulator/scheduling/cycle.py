@@ -8,15 +8,24 @@ job on which more decides.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
-from emulator.scheduling.alike import alike_from, alike_until, is_plainly_taken, length_of
+from emulator.scheduling.alike import (
+    alike_from,
+    alike_until,
+    count_alike,
+    count_planned,
+    is_plainly_taken,
+    length_of,
+)
 from emulator.scheduling.searches import MOST_TOGETHER, Search, Searches
 from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
 from slurm_sim_plugins.sched.bounds import Bounds
 
 if TYPE_CHECKING:
     from emulator.scheduling.windows_compiled import CompiledWindows
+    from emulator.scheduling.windows_kernel import Work
     from emulator.state.job import Job
     from emulator.state.partition import Partition
 
@@ -54,15 +63,18 @@ class Keeping:
         entry = entries[first]
         job, partition = entry._pair
         search = searches.of(job, partition, length_of(job), plan)
+        by_plan = self._counts_cpus and self._is_by_plan(search, job, partition)
         self.hole = None
         while True:
             slots = plan.slots.columns
             placed, outcome, taken = searches.place(search, slots, min(many - first, MOST_TOGETHER), plan.tried)
             for index in range(placed):
                 self.times.append(searches.starts[index])
+            work = search.work
+            if by_plan and work is not None:
+                self._count(entries, first, placed, outcome, work)
             self.entries += entries[first : first + placed]
             first += placed
-            work = search.work
             if self._counts_cpus and work is not None and work.fitted:
                 plan.fitted.add(search.sought)
             if outcome == GROW:
@@ -75,6 +87,20 @@ class Keeping:
                 if self._counts_cpus and outcome == NEVER:
                     plan.no_hole(entries[first:])
                 return many
+
+    def _is_by_plan(self, search: Search, job: Job, partition: Partition) -> bool:
+        """Whether each plan says with how many CPUs a job counts."""
+        if search.cpus < 0:
+            search.cpus = self._plan.cpus_planned(job, partition)
+        return search.cpus == inf
+
+    def _count(self, entries: list[Any], first: int, placed: int, outcome: int, work: Work) -> None:
+        """Jobs count with the CPUs that they would have: those with slots, and those that fit in vain."""
+        count_planned(entries, first, self._searches.cpus, placed)
+        if outcome == NEVER and work.planned > 0:
+            # Where one fits but on nodes that are kept, those behind it are not tried at all.
+            in_vain = entries[first + placed :] if work.tried < inf else [entries[first + placed]]
+            count_alike(in_vain, work.planned)
 
 
 class Cycle:
@@ -235,6 +261,8 @@ class Cycle:
         search = self._searches.of(job, partition, length_of(job), self._plan)
         if search.cpus < 0:
             search.cpus = self._plan.cpus_planned(job, partition)
+        if search.cpus == inf:
+            return True
         if search.cpus > 0:
             known: float = job.planned_cpus
             if search.cpus != known if known else self._counts_otherwise(search, job, partition):

@@ -37,6 +37,7 @@ from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in, select
 from slurm_sim_plugins.nodes import Allocation
 from slurm_sim_plugins.plan import Entry, Hole
+from slurm_sim_plugins.select.capacity import capacity_of
 from slurm_sim_plugins.views import BackfillView, PendingView, TopoptView, VictimView, WalltimeView
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Policies:
         self._ranking: list[ControlledJob] = []
         self._answered = Answered()
         self._cpus: dict[tuple[int, str], float] = {}
+        self._differ: dict[tuple[int, str], bool] = {}
         self.priority = selection.plugins[selection.slots["PriorityType"]]
         self.counts_cpus = bool(getattr(self.priority, "weights", {}).get("JobSize"))
         self.preempt = selection.plugins[selection.slots["PreemptType"]]
@@ -139,6 +141,7 @@ class Policies:
         """Nodes and partitions are others: what was worked out for requests counts no more."""
         self._requests.clear()
         self._cpus.clear()
+        self._differ.clear()
 
     def changed(self, job: ControlledJob) -> None:
         """A job asks for something else, or is on another account: what was worked out for it counts no more."""
@@ -172,11 +175,26 @@ class Policies:
             self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
         return self._cpus[key]
 
-    @staticmethod
-    def counts_by_plan(job: ControlledJob, partition: Partition) -> bool:
-        """Whether with how many CPUs a job is planned goes by how many of the nodes are there that it would take."""
+    def counts_by_plan(self, job: ControlledJob, partition: Partition) -> bool:
+        """Whether with how many CPUs a job is planned goes by the nodes that it gets.
+
+        So it is with one that would take more nodes than it needs, and with one of whole nodes where these differ.
+        """
         want = job.wants[partition.name]
-        return want.target_nodes > want.min_nodes
+        return want.target_nodes > want.min_nodes or (want.whole and self._nodes_differ(job, partition))
+
+    def _nodes_differ(self, job: ControlledJob, partition: Partition) -> bool:
+        """Whether the nodes on which a job finds room have different numbers of CPUs, or more for it on some."""
+        key = job.request_class, partition.name
+        known = self._differ.get(key)
+        if known is None:
+            want, machine, usable = job.wants[partition.name], self._cluster.machine, self._cluster.no_nodes()
+            for choice in want.choices:
+                usable |= partition.nodes & choice.mask
+            room = capacity_of(want, machine, machine.free(), usable)
+            found = np.array([machine.cpus[room > 0], room[room > 0]])
+            known = self._differ[key] = bool(found.size) and bool((found != found[:, :1]).any())
+        return known
 
     def given(self, job: ControlledJob, allocation: Allocation) -> None:
         """A job has started, or was planned there: its next number counts the CPUs that it has."""

@@ -16,7 +16,7 @@ cdef class Search:
 
 cdef class Searches:
     cdef public long long begun, cycles, hopes
-    cdef public double[::1] starts
+    cdef public double[::1] starts, cpus
     cdef public object taken
     cdef bint _parted
     cdef long long _next, _nodes, _turn

@@ -40,7 +40,8 @@ class Search:
     Attributes:
         request: what each of them wants; None if that is to be asked again.
         work: where the search is; None if it has no room.
-        cpus: with how many CPUs one counts once it is planned; 0 for as many as before, negative if that is not known.
+        cpus: with how many CPUs one counts once it is planned; 0 for as many as before, infinite if each plan says it,
+            negative if that is not known.
         otherwise: whether one that was not planned before counts with other CPUs then; negative if that is not known.
         turn: the number of the state of all runs for which it has begun.
         cycle: the number of the plan for which it was asked last.
@@ -75,11 +76,12 @@ class Searches:
         hopes: how often more may start than before.
         taken: the nodes that the last one took, and the units of each.
         starts: when those start to which the last one gave slots.
+        cpus: with how many CPUs these were planned, if they have whole nodes.
     """
 
     __slots__ = (
         *("_alone", "_capacity", "_known", "_marked", "_next", "_nodes", "_owners", "_parted", "_sets", "_terms"),
-        *("_turn", "_works", "begun", "cycles", "hopes", "starts", "taken"),
+        *("_turn", "_works", "begun", "cpus", "cycles", "hopes", "starts", "taken"),
     )
 
     def __init__(self, nodes: int) -> None:
@@ -95,6 +97,7 @@ class Searches:
         self._marked: Ints = np.zeros(nodes, dtype=np.int64)
         self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
+        self.cpus: Reals = np.empty(MOST_TOGETHER)
         self.begun = self.cycles = self.hopes = self._turn = self._next = 0
 
     def begin(self, terms: Terms) -> int:
@@ -169,6 +172,8 @@ class Searches:
         assert request is not None
         begin = tried.get(search.sought, request.terms.now)
         if begin == inf:
+            if search.work is not None:
+                search.work.planned = 0.0
             return 0, NEVER, 0
         goes_on = search.work is not None and search.turn == self._turn
         if not goes_on:
@@ -218,4 +223,4 @@ class Searches:
 
     def _new_work(self) -> Work:
         kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))
-        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self._marked, self.starts)
+        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self._marked, self.starts, self.cpus)

@@ -376,9 +376,11 @@ class CompiledWindows(Windows):
         return known
 
     def cpus_planned(self, job: Job, partition: Partition) -> float:
-        """With how many CPUs a job counts once it is planned; 0 for as many as before."""
+        """With how many CPUs a job counts once it is planned: 0 for as many as before, infinite if plans say it."""
         policies = self._cluster.policies
-        return policies.cpus_planned(job, partition) if policies.counts_cpus else 0.0
+        if not policies.counts_cpus:
+            return 0.0
+        return math.inf if policies.counts_by_plan(job, partition) else policies.cpus_planned(job, partition)
 
     def counts_otherwise(self, job: Job, partition: Partition) -> bool:
         """Whether a job counts with other CPUs once it is planned."""
@@ -505,7 +507,15 @@ class CompiledWindows(Windows):
             found = super()._hole(job, partition, entry.shortest)
             assert found is not None
             return self._as_hole(entry, *found)
-        return self._found(entry, work, self._allocation(job, partition, work, taken))
+        allocation = self._allocation(job, partition, work, taken)
+        self._count_planned(job, partition, allocation)
+        return self._found(entry, work, allocation)
+
+    def _count_planned(self, job: Job, partition: Partition, allocation: Allocation) -> None:
+        """A job was planned: if plans say with how many CPUs it counts, it is with those that it would have."""
+        policies = self._cluster.policies
+        if self.counts_cpus and policies.counts_by_plan(job, partition):
+            policies.given(job, allocation)
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
         """What was found; nodes that are free now are not asked for again."""
@@ -528,10 +538,14 @@ class CompiledWindows(Windows):
         if work is not None and work.fitted:
             self.fitted.add(search.sought)
         if outcome == NEVER or work is None:
+            if work is not None and work.planned and self.cpus_planned(job, partition) == math.inf:
+                job.planned_cpus = work.planned
             return None
         if self._starts_otherwise(job, partition, work):
             return super()._hole(job, partition, limit)
-        return work.start, self._allocation(job, partition, work, taken)
+        allocation = self._allocation(job, partition, work, taken)
+        self._count_planned(job, partition, allocation)
+        return work.start, allocation
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._code(job, partition), job.wants[partition.name]
@@ -549,8 +563,6 @@ class CompiledWindows(Windows):
         """
         cluster = self._cluster
         if cluster.epilogs is not None and cluster.epilogs[cluster.usable(job, partition)].any():
-            return False
-        if self.counts_cpus and cluster.policies.counts_by_plan(job, partition):
             return False
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False

@@ -11,6 +11,7 @@ cdef long long FIRST, MANY, NODE
 cdef long long BEGIN, CHANGE, COUNT, DELAY, EDGE, END, FOUND, FULL, GROW, KEPT, LEFT, MARKS, NEVER, NO_NODE, RESERVED
 cdef long long CHILD, PARENT, RANGE, RANGED, RANGES
 cdef long long SEEN, STARTS, UNKNOWN, USED
+cdef long long MACHINE_THREADS, MACHINE_UNITS
 
 cdef class Columns:
     cdef long long[::1] sizes
@@ -43,13 +44,14 @@ cdef class Work:
     cdef Counts counts
     cdef long long[:, ::1] sets, taken
     cdef long long[::1] marked
-    cdef double[::1] starts
+    cdef double[::1] starts, cpus
     cdef public double tried, time
     cdef readonly double start
     cdef readonly long long runs
     cdef long long gone, failed, entered, left, known
     cdef public long long fitted
     cdef long long cuts
+    cdef public double planned
 
 @cython.locals(
     first=cython.longlong[::1], until=cython.double[::1], stretches=Stretches, wide=cython.longlong[::1],
@@ -173,6 +175,8 @@ cdef bint _fits_before(Request request, Work work) except? True
     machine=Machine, parts=cython.longlong[:, ::1], owner=cython.longlong[::1], ends="const double[::1]",
     marked=cython.longlong[::1], first=cython.longlong, index=cython.longlong, run=cython.longlong, latest=double)
 cdef double _own_end(Request request, Work work, long long found) noexcept
+@cython.locals(rows=cython.longlong[:, ::1], cpus=cython.longlong, node=cython.longlong)
+cdef long long _cpus_of(Request request, Work work, long long found) noexcept
 cdef void _mark_taken(Work work, long long found, long long mark) noexcept
 @cython.locals(first=double)
 cdef double _first_end(Columns slots, double begin, double end, Work work, long long found) noexcept

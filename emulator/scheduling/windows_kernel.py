@@ -15,6 +15,7 @@ from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.run_rows import CHILD, FIRST, MANY, NODE, PARENT, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, count_pieces, enough, pick, pick_pieces
+from emulator.scheduling.select_rows import MACHINE_THREADS, MACHINE_UNITS
 from emulator.scheduling.stretches import Stretches, cut
 from emulator.scheduling.window_rows import (
     BEGIN,
@@ -129,6 +130,7 @@ class Work:
         taken: nodes that were taken, and the units of each.
         marked: room to mark nodes; none is, when it is not in use.
         starts: of those that have slots.
+        cpus: with how many CPUs each of these was planned, if it has whole nodes.
         tried: the time that is tried.
         time: the time of ``room``.
         start: when the job starts that was found to fit then.
@@ -139,6 +141,7 @@ class Work:
         known: so many slots are known to the search.
         fitted: whether it came to nodes that a slot keeps then, or too late.
         cuts: so many cuts of pieces are known to the search.
+        planned: CPUs of the whole nodes that the job was last found to fit on; 0 for none.
     """
 
     kept: Ints
@@ -149,6 +152,7 @@ class Work:
     taken: Ints
     marked: Ints
     starts: Reals
+    cpus: Reals
     tried: float = 0.0
     time: float = 0.0
     start: float = 0.0
@@ -160,6 +164,7 @@ class Work:
     known: int = 0
     fitted: int = 0
     cuts: int = 0
+    planned: float = 0.0
 
 
 def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> int:
@@ -373,6 +378,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         _set_up(request, slots, work, work.tried)
     placed = 0
     while True:
+        work.planned = 0.0
         found = _seek(request, slots, work)
         if found == 0:
             work.tried = inf
@@ -385,7 +391,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if time > request.terms.horizon:
             work.fitted = 1
             return placed, NEVER, 0
-        work.starts[placed] = time
+        work.starts[placed], work.cpus[placed] = time, work.planned
         if slots.sizes[MARKS] + 1 >= request.terms.most_marks:
             return placed, FULL, found
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
@@ -655,6 +661,8 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         later = _next(request, slots, work.tried, work)
         found = _within(request, work, later)
         if found > 0:
+            if request.code.whole:
+                work.planned = _cpus_of(request, work, found)
             work.start = _own_end(request, work, found) if request.terms.own_ends else work.time
             if request.terms.now < work.tried == work.start and _delays_matter(request, slots):
                 slots.sizes[DELAY] = _fits_before(request, work)
@@ -895,6 +903,15 @@ def _own_end(request: Request, work: Work, found: int) -> float:
     for index in range(found):
         marked[owner[work.taken[0, index]]] = 0
     return latest
+
+
+def _cpus_of(request: Request, work: Work, found: int) -> int:
+    """The CPUs of the nodes that were taken."""
+    rows, cpus = request.outlook.machine.rows, 0
+    for index in range(found):
+        node = work.taken[0, index]
+        cpus += rows[MACHINE_UNITS, node] * rows[MACHINE_THREADS, node]
+    return cpus
 
 
 def _mark_taken(work: Work, found: int, mark: int) -> None:

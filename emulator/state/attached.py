@@ -42,7 +42,7 @@ class Plugins(Protocol):
         """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
 
     def counts_by_plan(self, job: Job, partition: Partition) -> bool:
-        """Whether with how many CPUs a job is planned goes by how many of the nodes are there that it would take."""
+        """Whether with how many CPUs a job is planned goes by the nodes that it gets."""
 
     def given(self, job: Job, allocation: Allocation) -> None:
         """A job has started, or was planned there: its next number counts the CPUs that it has."""

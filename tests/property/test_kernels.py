@@ -224,11 +224,11 @@ class Scene:
         self.slots = form.Columns(*self.left.values(), alike)
         own = {"kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
         work = arrays(draws, size)
-        own["capacity"], self.starts = work["capacity"], np.zeros(8)
+        own["capacity"], self.starts, self.cpus = work["capacity"], np.zeros(8), np.zeros(8)
         counts = select.Counts()
         marked = np.zeros(size, dtype=np.int64)
-        self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], marked, self.starts)
-        self.left |= {**own, "marked": marked, "starts": self.starts}
+        self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], marked, self.starts, self.cpus)
+        self.left |= {**own, "marked": marked, "starts": self.starts, "cpus": self.cpus}
         self.taken, self.counts = work["taken"], counts
         now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
         code = select.Code(**numbers)
@@ -258,7 +258,14 @@ class Scene:
         """Search once; all that is left behind."""
         placed, outcome, found = self.form.place(self.request, self.slots, self.work, goes_on, most)
         taken = self.taken[:, :found].tolist()
-        clock = (self.work.tried, self.work.time, self.counts.cpus, self.counts.nodes, self.counts.big)
+        clock = (
+            self.work.tried,
+            self.work.time,
+            self.work.planned,
+            self.counts.cpus,
+            self.counts.nodes,
+            self.counts.big,
+        )
         return [placed, outcome, found, taken, clock, {name: array.tolist() for name, array in self.left.items()}]
 
     def starts_now(self) -> bool:
