@@ -66,6 +66,7 @@ class Outlooks(Scratch):
         self._cluster = cluster
         self._table = table
         self._planned, self._entries = (table.ends[:0], table.index[:0]), table.entries
+        self._base = cluster.free
         self._rows, self.stretches, self.divided = selector.rows, stretches_of(len(cluster.machine)), 0
         of_runs = Runs(*self._planned, table.entries), self.stretches, *np.empty((2, 2, 0), dtype=np.int64)
         self._machine = Machine(selector.rows, selector.weights, cluster.free.table, *of_runs)
@@ -88,7 +89,10 @@ class Outlooks(Scratch):
         Returns:
             Whether it is to be asked again what all jobs find: else only what those do whose user matters.
         """
-        self._planned = self._table.planned()
+        self._base, self._planned = self._cluster.free, self._table.planned()
+        if self._cluster.epilogs is not None:
+            self._leave_out_dead()
+        self._machine.free = self._base.table
         self._entries = self._table.entries if given_back is None else self._shared(given_back)
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
         wider, others_up = room != self._room, up != self._up
@@ -108,6 +112,14 @@ class Outlooks(Scratch):
             # They have room for fewer runs.
             self._spare.clear()
         return all_again
+
+    def _leave_out_dead(self) -> None:
+        """What runs had that have ended is there at once: jobs that look find nothing now, not even on their nodes."""
+        self._base = self._cluster.free_if_clear()
+        ends, index = self._planned
+        dead = [job.id for job in self._cluster.running.values() if job.is_cleared]
+        there = np.isin(index[:, ID], dead, invert=True)
+        self._planned = ends[there], index[there]
 
     def _shared(self, given_back: GivenBack) -> Ints:
         """The entries of runs of which several have the same units: the last of these gives them back."""
@@ -144,10 +156,9 @@ class Outlooks(Scratch):
 
     def free_after(self, many: int) -> Free:
         """What is free after so many runs."""
-        now = self._cluster.free
         if not many:
-            return now
-        later = now.copy()
+            return self._base
+        later = self._base.copy()
         free_after(self._machine.runs, many, later.table)
         return later
 

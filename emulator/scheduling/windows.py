@@ -856,7 +856,7 @@ class Windows(WindowPlan):
         if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
             return now
         want = cluster.with_limits(planned_want(job, partition, cluster), job, partition)
-        free = cluster.free_without([other for other in cluster.running.values() if other.is_cleared])
+        free = cluster.free_if_clear()
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         if other is None or not cleared[other.where].any():
             return now

@@ -20,6 +20,7 @@ from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.outlooks import stretches_of
+from emulator.scheduling.preempt import planned_want
 from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.stretches import Stretches
@@ -53,7 +54,7 @@ from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
-from slurm_sim_plugins.nodes import Allocation, Ints, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
@@ -189,8 +190,9 @@ class CompiledSlots(Slots):
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
         mask = np.zeros(self._nodes, dtype=bool)
-        for slot in self._overlapping(begin, end):
-            mask[self._members(slot)] = True
+        first, many = self.parts[:2, self._overlapping(begin, end)]
+        upto = np.cumsum(many)
+        mask[self.members[np.repeat(first - upto + many, many) + np.arange(many.sum())]] = True
         return mask
 
     def kept_from_run(self, begin: float, end: float) -> Mask:
@@ -265,6 +267,9 @@ class CompiledWindows(Windows):
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
         self._more: dict[tuple[int, str], bool] = {}
+        self._cleared: dict[tuple[int, str, str], bool] = {}
+        self._if_clear: Free | None = None
+        self._vain: set[tuple[Sought, float]] = set()
         self._refused: set[Sought] = set()
         self._counts_cores: bool | None = None
 
@@ -306,10 +311,14 @@ class CompiledWindows(Windows):
         super()._other_runs()
         self._stale = self._other_victims = True
         self._more.clear()
+        self._cleared.clear()
+        self._if_clear = None
+        self._vain.clear()
         self._refused.clear()
         self._counts_cores = None
         parted = self._by_users and self._cluster.users_part
-        if parted or self._cluster.suspended or self._controls.rows.gang is not None:
+        clearing = self._cluster.epilogs is not None
+        if parted or clearing or self._cluster.suspended or self._controls.rows.gang is not None:
             self._steady.clear()
             self._decided.clear()
 
@@ -527,9 +536,11 @@ class CompiledWindows(Windows):
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         coded = self._code(job, partition) is not None
         alone = self._controls.rows.plans_alone(job, partition)
-        if not coded or not alone or not self._is_simple(job, partition):
+        if not coded or not alone or not self._is_plain(job, partition):
             return super()._hole(job, partition, limit)
         if self._preempts and self._may_preempt(job, partition):
+            return super()._hole(job, partition, limit)
+        if self._fits_cleared(job, partition) and self._fits_now_if_clear(job, partition, limit):
             return super()._hole(job, partition, limit)
         self.look_again()
         search = self._searches.of(job, partition, limit, self)
@@ -556,14 +567,15 @@ class CompiledWindows(Windows):
         return found
 
     def _is_simple(self, job: Job, partition: Partition) -> bool:
+        """Whether kernels know all that decides on a job: it is plain, and nodes that are being cleared do not help."""
+        return self._is_plain(job, partition) and not self._fits_cleared(job, partition)
+
+    def _is_plain(self, job: Job, partition: Partition) -> bool:
         """Whether no job is suspended, nor has the job a reservation, or nodes for its user alone.
 
-        And its nodes have no limits, none is being cleared, and any are as good as those in use. In 22.05 nodes of a
-        user are no obstacle.
+        And its nodes have no limits, and any are as good as those in use. In 22.05 nodes of a user are no obstacle.
         """
         cluster = self._cluster
-        if cluster.epilogs is not None and cluster.epilogs[cluster.usable(job, partition)].any():
-            return False
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
             return False
         if self._by_users and cluster.parts_users(job):
@@ -575,6 +587,43 @@ class CompiledWindows(Windows):
         if not self._counts_cores:
             return False
         return self._accounting is None or self._accounting.heavier(job, partition) is None
+
+    def _fits_cleared(self, job: Job, partition: Partition) -> bool:
+        """Whether a job may find nodes now with those that are being cleared, whatever slots keep."""
+        cluster, want = self._cluster, job.wants[partition.name]
+        if cluster.epilogs is None:
+            return False
+        if want.tree is not None or self._controls.rows.gang is not None:
+            return True
+        key = job.request_class, partition.name, job.request.user if cluster.parts_users(job) else ""
+        known = self._cleared.get(key)
+        if known is None:
+            usable, free = cluster.usable(job, partition), self._free_if_clear()
+            known = self._cleared[key] = any(
+                cluster.choose(way, free, usable) is not None for way in (want, planned_want(job, partition, cluster))
+            )
+        return known
+
+    def _fits_now_if_clear(self, job: Job, partition: Partition, limit: float) -> bool:
+        """Whether it may find them now, for so long, on nodes that slots leave: the longer the cycle, the fewer."""
+        cluster, code, want = self._cluster, self._code(job, partition), job.wants[partition.name]
+        if want.tree is not None or self._controls.rows.gang is not None or code is None:
+            return True
+        if self._controls.reservations.first_start(job, partition, cluster.now, limit) > cluster.now:
+            return False
+        sought = self._sought_by(job, partition, limit), cluster.now
+        if sought in self._vain:
+            return False
+        usable = cluster.usable(job, partition) & self._unkept(job, cluster.now, limit)
+        found = self._compiled.select(want, code, usable, self._free_if_clear())
+        if found is None:
+            self._vain.add(sought)
+        return found is not None
+
+    def _free_if_clear(self) -> Free:
+        """What would be free now if no node were being cleared."""
+        self._if_clear = self._if_clear or self._cluster.free_if_clear()
+        return self._if_clear
 
     def _may_preempt(self, job: Job, partition: Partition) -> bool:
         """Whether a job may preempt any run."""

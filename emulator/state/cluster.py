@@ -573,6 +573,10 @@ class Cluster:
         over = self.partitions[job.run.partition].over_time_limit
         return max(end + over + self.parameters.kill_wait, self.now)
 
+    def free_if_clear(self) -> Free:
+        """What would be free if no node were being cleared of a run."""
+        return self.free_without([job for job in self.running.values() if job.is_cleared])
+
     def free_without(self, jobs: list[Job]) -> Free:
         """What would be free if some running jobs were gone."""
         free = self.free.copy()
