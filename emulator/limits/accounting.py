@@ -536,11 +536,11 @@ class Accounting:
         want, managed = job.wants[partition.name], self._cluster.parameters.memory
         return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
 
-    def forget(self, job: LimitedJob) -> None:
-        """No limit keeps a job from starting any more, and none is its reason; one of generic resources may stay."""
+    def forget(self, job: LimitedJob, reason: str = "None") -> None:
+        """No limit keeps a job from starting any more: its reason is another one; that of generic ones may stay."""
         goes = "GRES" not in job.reason or self._cluster.parameters.rules.REASONS_OF_GRES_GO
         if job.reason in REASONS and goes:
-            job.reason = "None"
+            job.reason = reason
 
     def never_starts(self, job: LimitedJob) -> bool:
         """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""

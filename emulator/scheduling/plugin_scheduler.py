@@ -733,8 +733,8 @@ def _nothing() -> Iterator[Any]:
 
 
 def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept, with compiled code where there is any."""
-    if cluster.compiled is None:
+    """A plan without anything kept, with compiled code where there is any; not of whole nodes that users have alone."""
+    if cluster.compiled is None or (cluster.nodes_for.whole_nodes and cluster.users_part):
         return Windows(cluster, controls, habits)
     from emulator.scheduling.windows_compiled import CompiledWindows
 

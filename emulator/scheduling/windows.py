@@ -36,6 +36,8 @@ from slurm_sim_plugins.select.linear import is_even
 
 SOON = 500.0
 """Seconds after which Slurm plans a job that a limit keeps from starting, where nothing else says when."""
+OFTEN = 5.0
+"""Seconds from one pass over the whole queue to the next that come before long."""
 MINUTE = 60.0
 """Seconds; limits are whole minutes."""
 
@@ -521,7 +523,9 @@ class Windows(WindowPlan):
         if reason:
             job.reason = reason
         elif not accounting.stops:
-            accounting.forget(job)
+            # A pass over the whole queue says Priority; it is left out where it finds nothing else.
+            soon = self._cluster.parameters.sched_interval <= OFTEN
+            accounting.forget(job, "Priority" if soon else "None")
         return bool(reason)
 
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
