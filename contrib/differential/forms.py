@@ -65,7 +65,7 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
     words += ["--commands", str(folder / "commands")] if "commands" in files else []
     if machine == "slurm":
         words += ["--slurm-version", draws.choice(["22.05", "24.11", "26.05"])]
-    preempts = "PreemptMode=OFF\n" not in files["slurm.conf"]
+    preempts = re.search(r"PreemptMode=(OFF|GANG)\n", files["slurm.conf"]) is None
     if own:
         return words
     if draws.random() < 0.15 and preempts:

@@ -15,7 +15,7 @@ cdef class Runs:
 cdef class Machine:
     cdef long long[:, ::1] rows
     cdef const long long[::1] weights
-    cdef public long long[:, ::1] free
+    cdef long long[:, ::1] free
     cdef readonly Runs runs
     cdef readonly Stretches stretches
     cdef public long long[:, ::1] parts, bounds

@@ -66,10 +66,10 @@ class Outlooks(Scratch):
         self._cluster = cluster
         self._table = table
         self._planned, self._entries = (table.ends[:0], table.index[:0]), table.entries
-        self._base = cluster.free
+        self._base, self._there = cluster.free, cluster.free.table.copy()
         self._rows, self.stretches, self.divided = selector.rows, stretches_of(len(cluster.machine)), 0
         of_runs = Runs(*self._planned, table.entries), self.stretches, *np.empty((2, 2, 0), dtype=np.int64)
-        self._machine = Machine(selector.rows, selector.weights, cluster.free.table, *of_runs)
+        self._machine = Machine(selector.rows, selector.weights, self._there, *of_runs)
         self.weighed()
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: dict[tuple[int, str], int] = {}
@@ -92,7 +92,7 @@ class Outlooks(Scratch):
         self._base, self._planned = self._cluster.free, self._table.planned()
         if self._cluster.epilogs is not None:
             self._leave_out_dead()
-        self._machine.free = self._base.table
+        self._there[:] = self._base.table
         self._entries = self._table.entries if given_back is None else self._shared(given_back)
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
         wider, others_up = room != self._room, up != self._up
