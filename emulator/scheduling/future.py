@@ -206,7 +206,6 @@ class Releases:
     def __init__(self, offsets: Ints, entries: Ints) -> None:
         self.count = len(offsets) - 1
         self._offsets, self._entries = offsets, entries
-        self._rows = [row for row in range(1, len(entries)) if entries[row].any()]
 
     @classmethod
     def of(cls, allocations: Sequence[Allocation], kinds: Collection[Gres], counted: Sequence[int] = ()) -> Releases:
@@ -240,9 +239,14 @@ class Releases:
         if not upto:
             return free
         later = free.copy()
-        nodes, size = self._entries[NODE, :upto], len(free.units)
-        for row in self._rows:
-            if row > NODE + 1 or not free.shared:
-                sums = np.bincount(nodes, weights=self._entries[row, :upto], minlength=size)
-                later.table[row - 1] += sums.astype(np.int64)
+        add_up(later, self._entries[:, :upto])
         return later
+
+
+def add_up(free: Free, entries: Ints, sign: int = 1) -> None:
+    """Add what entries say of each node to what is free, or take it away; for the entries see :class:`Releases`."""
+    nodes, size = entries[NODE], len(free.units)
+    for row in range(NODE + 1, len(entries)):
+        if (row > NODE + 1 or not free.shared) and entries[row].any():
+            sums = np.bincount(nodes, weights=entries[row], minlength=size)
+            free.table[row - 1] += sign * sums.astype(np.int64)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from emulator.scheduling.future import Releases, releases
+from emulator.scheduling.future import Releases, add_up, releases
+from emulator.scheduling.run_kernel import write
 from emulator.scheduling.run_rows import NODE, Reals
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -73,7 +74,7 @@ class Promises:
             self._widen(len(promise.free.table) + 1, max(64, 2 * upto))
         columns = slice(self._used, upto)
         self._times[:, columns] = [[promise.time], [promise.end]]
-        self._entries[: NODE + 4, columns] = has.nodes, has.units, has.memory, (-1,) * len(has.nodes)
+        write(self._entries, self._used, has.nodes, has.units, has.memory)
         for row, kind in enumerate(promise.free.gres, NODE + 4):
             self._entries[row, columns] = has.gres.get(kind, 0)
         self._used = upto
@@ -102,12 +103,7 @@ class Promises:
         starts, ends = self._times[:, : self._used]
         columns = np.flatnonzero((starts < begin + length) & (ends > begin))
         if len(columns):
-            entries = self._entries[:, columns]
-            nodes = entries[NODE]
-            for row in range(1, len(entries)):
-                if row > NODE + 1 or not free.shared:
-                    sums = np.bincount(nodes, weights=entries[row], minlength=len(free.units))
-                    left.table[row - 1] -= sums.astype(np.int64)
+            add_up(left, self._entries[:, columns], -1)
         np.maximum(left.table, 0, out=left.table)
         return left
 

@@ -732,14 +732,9 @@ def _nothing() -> Iterator[Any]:
     yield from ()
 
 
-def _may_part_users(cluster: Cluster) -> bool:
-    """Whether nodes are for jobs of one user alone, or may be so as a job starts."""
-    return cluster.users_part or any(job.options.exclusive_to == "user" for job in cluster.waiting.values())
-
-
 def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept, with compiled code where there is any; not of whole nodes that users have alone."""
-    if cluster.compiled is None or (cluster.nodes_for.whole_nodes and _may_part_users(cluster)):
+    """A plan without anything kept, with compiled code where there is any."""
+    if cluster.compiled is None:
         return Windows(cluster, controls, habits)
     from emulator.scheduling.windows_compiled import CompiledWindows
 

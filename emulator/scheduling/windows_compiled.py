@@ -54,7 +54,7 @@ from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
-from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
@@ -307,6 +307,17 @@ class CompiledWindows(Windows):
         self._look_at_limits()
         self._searches.more_may_start()
 
+    def started(self, job: Job) -> None:
+        """As it says; where it has nodes for its user alone, these are not counted as such yet."""
+        super().started(job)
+        if self._by_users and job.options.exclusive_to == "user":
+            self._decide_again()
+
+    def _decide_again(self) -> None:
+        """What decides on jobs of a kind may be other from now on."""
+        self._steady.clear()
+        self._decided.clear()
+
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = self._other_victims = True
@@ -319,8 +330,7 @@ class CompiledWindows(Windows):
         parted = self._by_users and self._cluster.users_part
         clearing = self._cluster.epilogs is not None
         if parted or clearing or self._cluster.suspended or self._controls.rows.gang is not None:
-            self._steady.clear()
-            self._decided.clear()
+            self._decide_again()
 
     # What the kernel of a cycle asks
 
@@ -593,7 +603,7 @@ class CompiledWindows(Windows):
         cluster, want = self._cluster, job.wants[partition.name]
         if cluster.epilogs is None:
             return False
-        if want.tree is not None or self._controls.rows.gang is not None:
+        if self._goes_by_more(want):
             return True
         key = job.request_class, partition.name, job.request.user if cluster.parts_users(job) else ""
         known = self._cleared.get(key)
@@ -607,7 +617,7 @@ class CompiledWindows(Windows):
     def _fits_now_if_clear(self, job: Job, partition: Partition, limit: float) -> bool:
         """Whether it may find them now, for so long, on nodes that slots leave: the longer the cycle, the fewer."""
         cluster, code, want = self._cluster, self._code(job, partition), job.wants[partition.name]
-        if want.tree is not None or self._controls.rows.gang is not None or code is None:
+        if self._goes_by_more(want) or code is None:
             return True
         if self._controls.reservations.first_start(job, partition, cluster.now, limit) > cluster.now:
             return False
@@ -619,6 +629,10 @@ class CompiledWindows(Windows):
         if found is None:
             self._vain.add(sought)
         return found is not None
+
+    def _goes_by_more(self, want: Want) -> bool:
+        """Whether room goes by more than by what is free: by switches, or by the rows of jobs that take turns."""
+        return want.tree is not None or self._controls.rows.gang is not None
 
     def _free_if_clear(self) -> Free:
         """What would be free now if no node were being cleared."""

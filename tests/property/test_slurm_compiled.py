@@ -113,6 +113,8 @@ def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(s
 @given(
     st.integers(0, 2**32), st.sampled_from(sorted(CHANGES)), st.sampled_from(["22.05", "24.11", "26.05"]), st.booleans()
 )
+@example(26391, "whole nodes", "24.11", True)  # A job has its nodes alone that starts in the cycle.
+@example(10180714, "whole nodes", "24.11", True)
 def test_jobs_that_share_or_have_whole_nodes_start_alike(seed: int, which: str, version: str, users: bool) -> None:
     runs = [prepared(seed, compiled, 40, users, CHANGES[which], slurm_version=version) for compiled in (True, False)]
     assert outcome_of(runs[0], 6_000) == outcome_of(runs[1], 6_000)
@@ -139,6 +141,7 @@ def test_cycles_that_end_behind_the_last_job_which_could_start_start_the_same_jo
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.booleans(), st.sampled_from(["22.05", "24.11", "26.05"]))
+@example(38748, True, "24.11")  # The same.
 def test_what_is_known_of_kinds_from_cycle_to_cycle_is_what_each_cycle_finds(
     seed: int, users: bool, version: str
 ) -> None:

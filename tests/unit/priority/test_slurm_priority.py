@@ -129,9 +129,7 @@ PartitionName=p Nodes=ALL Default=YES MinNodes=2 State=DOWN
     assert controller.cluster.jobs[1].priority == priority
 
 
-def test_what_is_left_of_an_array_counts_with_the_cpus_of_the_task_that_started() -> None:
-    """As recorded on 26.05: its record is a copy of that one, and counts so at the end of the period."""
-    conf = """\
+BY_SIZE = """\
 SchedulerType=sched/backfill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
@@ -139,8 +137,12 @@ PriorityType=priority/multifactor
 PriorityCalcPeriod=1
 PriorityWeightJobSize=1000
 NodeName=n[1-2] CPUs=4
-PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
 """
+
+
+def test_what_is_left_of_an_array_counts_with_the_cpus_of_the_task_that_started() -> None:
+    """As recorded on 26.05: its record is a copy of that one, and counts so at the end of the period."""
+    conf = BY_SIZE + "PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE\n"
     request = JobRequest(1, 1.0, 300.0, parse_sbatch(["-n1", "--array=0-2%1", "-t9"]), "ann")
     controller = Controller(parse_slurm_conf(conf), [request])
     numbers = []
@@ -152,17 +154,7 @@ PartitionName=p Nodes=ALL Default=YES OverSubscribe=EXCLUSIVE
 
 def test_tasks_beyond_those_of_a_plan_count_with_the_cpus_of_the_plan() -> None:
     """As recorded on 26.05: two tasks of four may run at a time, and are planned; all four share a record."""
-    conf = """\
-SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=5
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-PriorityType=priority/multifactor
-PriorityCalcPeriod=1
-PriorityWeightJobSize=1000
-NodeName=n[1-2] CPUs=4
-PartitionName=p Nodes=ALL Default=YES
-"""
+    conf = BY_SIZE + "SchedulerParameters=bf_interval=5\nPartitionName=p Nodes=ALL Default=YES\n"
     requests = [
         JobRequest(1, 0.0, 300.0, parse_sbatch(["-N2", "--exclusive", "-t9"]), "ann"),
         JobRequest(2, 1.0, 300.0, parse_sbatch(["-n1", "--exclusive", "--array=0-3%2", "-t9"]), "ann"),
