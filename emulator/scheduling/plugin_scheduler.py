@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import GeneratorType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from emulator.hooks import FAILURES, Hooks, line_of
 from emulator.livelock import IdleWakes
@@ -15,7 +15,6 @@ from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import first_of_record, still_waits
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.job_scheduler import schedule
-from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
 from emulator.scheduling.preempt import candidates, make_way, overlaps, preempt_mode, victims
 from emulator.scheduling.windows import Habits, Windows, kind_of
@@ -34,6 +33,9 @@ from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 from slurm_sim_plugins.renamed import OldName
+
+if TYPE_CHECKING:
+    from emulator.scheduling.node_plan import NodePlan
 
 COUNTED = frozenset(
     {
@@ -467,6 +469,8 @@ class PluginScheduler:
     def plan(self) -> NodePlan:
         """The plan of this pass: one, however often it is asked for."""
         if self._plan is None:
+            from emulator.scheduling.node_plan import NodePlan  # its kernels are loaded as they are used
+
             self._plan = NodePlan(self.cluster, self._controls, self._counts, self.entries, self._kept())
             self._plans.append(self._plan)
         return self._plan
