@@ -10,6 +10,7 @@ cdef class HeadWatch:
     cdef public list _blocked, _could_start
     cdef public JobFields head
     cdef public long long missing
+    cdef public bint _noted
 
     cpdef void seen(self, head, long long now) except *
     cpdef void left_blocked(self, JobFields head, long long now) except *

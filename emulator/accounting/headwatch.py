@@ -25,7 +25,7 @@ class HeadWatch:
         missing: how many processors it lacks; 0 or less when it could start.
     """
 
-    __slots__ = ("_blocked", "_cluster_state", "_could_start", "head", "missing")
+    __slots__ = ("_blocked", "_cluster_state", "_could_start", "_noted", "head", "missing")
 
     def __init__(self, cluster_state: ClusterState, table: JobTable) -> None:
         self._cluster_state = cluster_state
@@ -33,6 +33,7 @@ class HeadWatch:
         self._could_start = table.could_start
         self.head: Job | None = None
         self.missing = 1
+        self._noted = False
 
     def seen(self, head: Job | None, now: int) -> None:
         """A pass begins, and the watched head lacks nothing; ``head`` is the head now."""
@@ -45,7 +46,7 @@ class HeadWatch:
             if self.missing <= 0:
                 self._note(now)
             return
-        self.head = head
+        self.head, self._noted = head, False
         self._blocked[head.index] = True
         self.missing = head.processors - self._cluster_state.free - self._lower(head)
         if self.missing <= 0:
@@ -83,6 +84,9 @@ class HeadWatch:
         self.head, self.missing = None, 1
 
     def _note(self, now: int) -> None:
+        if self._noted:
+            return
+        self._noted = True
         index = self.head.index  # type: ignore[union-attr]
         if self._could_start[index] == NEVER:
             self._could_start[index] = now

@@ -137,7 +137,7 @@ class SchedulingPass:
             self._hooks.fail(self._validate.hook, error, time=now)
 
         if view._arrived:
-            del view._arrived[:]
+            view._arrived.clear()
         watch, head = apply.watch, view.head
         if view.free != apply.free or view.now != now:
             self._refuse_writes(now)

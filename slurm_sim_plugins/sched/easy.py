@@ -54,13 +54,14 @@ class Easy:
         shadow_time, extra = view.earliest_start(head)
         if self._kept != "recompute":
             shadow_time, extra = self._never_earlier(view, head, shadow_time)
-        if view.changed and self._reserved != (head, shadow_time):
+        changed = view.changed
+        if changed and self._reserved != (head, shadow_time):
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
 
         in_time = view.until(shadow_time)
         # Unless the view has changed, a job that was refused before would be refused again.
-        for job in view.overtaking(in_time, extra, view.changed):
+        for job in view.overtaking(in_time, extra, changed):
             if job.planned <= in_time:
                 yield Start(job)
             elif job.processors <= extra:
