@@ -30,6 +30,8 @@ WHEN = ("time", "start", "submit")
 """Where the instant of a row is, else."""
 OWN = re.compile(r"run\.version|(plugins\..*|slurm_conf)\.(sha256|origin)")
 """Printed data that may differ between commits: versions and hashes of sources."""
+PROGRESS = re.compile(r".*: (\d[\d,]*( of \d[\d,]*)? )?after \d+:\d\d:\d\d(, \d+:\d\d:\d\d to go)?")
+"""How far a task had come when it was asked: it goes by the machine's load."""
 SUMS = ("shares", "factors")
 """Tables of sums of usage that decays: their last digits go by the steps in which it does."""
 FINISHED = {0, 6}
@@ -218,7 +220,8 @@ def _printed(case: str, base: Path, new: Path, own: Mapping[Path | str, str]) ->
                 yield from _data(case, "printed", *data)
                 continue
         what = "printed" if file.suffix == ".out" else "messages"
-        lines = [pair for pair in zip_longest(*(text.splitlines() for text in texts)) if pair[0] != pair[1]]
+        said = [[line for line in text.splitlines() if not PROGRESS.fullmatch(line)] for text in texts]
+        lines = [pair for pair in zip_longest(*said) if pair[0] != pair[1]]
         if lines:
             yield Difference(case, what, len(lines), math.inf, 0, *map(str, lines[0]))
 

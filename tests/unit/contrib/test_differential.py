@@ -16,6 +16,7 @@ from contrib.differential import __main__ as differential
 from contrib.differential import clusters
 from contrib.differential.cases import Case, all_cases
 from contrib.differential.outcome import Difference, compare
+from emulator.cli.lines import Count, line
 
 OK = [{"code": 0, "cpu": 0.1, "mb": 1}]
 RECORDS = {"job_id": [1, 2, 3], "submit": [0.0, 5.0, 9.0], "start": [0.0, 60.0, None], "end": [60.0, 90.0, None]}
@@ -56,6 +57,10 @@ def test_equal_runs_have_no_difference(base, tmp_path):
     printed = {**PRINTED, "run": {"version": "2"}, "more": 1}
     assert held(base, folder(tmp_path / "same")) == []
     assert held(base, folder(tmp_path / "new", records=whole, printed=printed)) == []
+    slow = folder(
+        tmp_path / "slow", said=line(Count("jobs", 42, 24), 2.0) + "\n" + line(Count("log", None), 4.0) + "\n"
+    )
+    assert held(base, slow) == held(slow, base) == []
 
 
 def test_a_value_is_named_by_job_column_and_first_instant(base, tmp_path):
