@@ -32,7 +32,9 @@ _IN_CHARGE = re.compile(
 """The last such line comes just before the controller's loop begins: with accounts clusters are asked for between, and
 in 22.05 the priority plugin is loaded."""
 _BACKFILL = re.compile(r"\[([0-9T:.-]+)\] sched: Backfill scheduler plugin loaded")
-_PORTS = range(21000, 60000, 150)
+_PORTS = range(10_000, 32_700, 150)
+"""Where daemons' ports are looked for: below those that Linux gives to outgoing connections, which any program may take
+before a daemon does."""
 _MOST_OF_A_LOG = 400
 NO_SUCH_TRES = "no TRES known by type"
 """What ``sacctmgr`` says of a limit on GRES or licences before a controller has told the database of them."""

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from emulator.record.conf import Site, Written
-from emulator.record.daemons import Cluster, Root, empty_database
+from emulator.record.daemons import Cluster, Root, empty_database, free_ports
 from slurm_sim_plugins.errors import InputError
 
 
@@ -35,3 +35,8 @@ def test_databases_that_are_made_at_once_share_no_temporary_folder(tmp_path, mon
     monkeypatch.setattr(subprocess, "run", run)
     folder = empty_database(Root(None), tmp_path)
     assert f"--tmpdir={folder}" in asked[0]
+
+
+def test_ports_are_none_that_are_given_to_outgoing_connections():
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert 1024 < free_ports(150) <= lowest - 150
