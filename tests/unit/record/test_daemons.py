@@ -37,6 +37,5 @@ def test_databases_that_are_made_at_once_share_no_temporary_folder(tmp_path, mon
     assert f"--tmpdir={folder}" in asked[0]
 
 
-def test_ports_are_none_that_are_given_to_outgoing_connections():
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    assert 1024 < free_ports(150) <= lowest - 150
+def test_ports_are_none_that_linux_gives_to_outgoing_connections():
+    assert 1024 < free_ports(150) <= 32_768 - 150
