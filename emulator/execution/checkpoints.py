@@ -15,7 +15,7 @@ from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint
 from emulator.execution.progress import intervals
-from emulator.scheduling.preempt import preempt_mode
+from emulator.scheduling.preempt import may_be_outranked, preempt_mode
 from emulator.state.cluster import Cluster
 from emulator.state.instants import MICROSECONDS, instant
 from emulator.state.job import Job
@@ -96,7 +96,7 @@ class Checkpoints:
         if self.preemption is None:
             return job.request.run
         # What need not fear to be preempted saves nothing.
-        feared = may_requeue and self._cluster.policies.names_victims and not job.request.realtime
+        feared = may_requeue and may_be_outranked(job, self._cluster) and not job.request.realtime
         saves = feared and preempt_mode(job, self._cluster) == CHECKPOINT
         if not saves and not job.saved:
             return job.request.run

@@ -46,6 +46,19 @@ def configured_mode(job: Job, cluster: Cluster) -> str:
     return of_quality or of_partition or mode_of(cluster.parameters.preempt_mode) or "OFF"
 
 
+def may_be_outranked(job: Job, cluster: Cluster) -> bool:
+    """Whether the plugin may name a run as a victim of any job; where it goes by QOS or by tier, these tell."""
+    assert job.run is not None
+    policies = cluster.policies
+    if policies.by_partition:
+        return cluster.partitions[job.run.partition].below_another
+    if getattr(policies.preempt, "by_qos", False):
+        quality = job.account.quality if job.account is not None else None
+        modes = (*cluster.parameters.preempt_mode, *(quality.preempt_mode if quality is not None else ()))
+        return quality is not None and (quality.preempted or "WITHIN" in modes)
+    return policies.names_victims
+
+
 def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) -> bool:
     """Preempt those that were chosen for a job, and whether it could; those whose grace time is over leave.
 

@@ -17,6 +17,8 @@ class PartitionPrio:
     The lowest tier goes first; within a tier the run with the fewest nodes, then the lowest id, of
     runs of an array the one that began first.
     What becomes of a victim its partition says, else the cluster, whatever its QOS says; its grace time the partition.
+    So it does of a run that no job may preempt: backfill, which keeps the whole nodes of runs that stay, keeps none for
+    it (recorded).
 
     Args:
         youngest_first: the run that began last goes first, whatever its tier.
@@ -52,9 +54,7 @@ class PartitionPrio:
     @hookimpl
     def preempt_mode(self, view: VictimView) -> str | None:
         own = view.victim.runs_in
-        if own is None or not own.below_another:
-            return "OFF"
-        return mode_of(own.preempt_mode) or self._mode
+        return self._mode if own is None else mode_of(own.preempt_mode) or self._mode
 
     @hookimpl
     def preempt_grace(self, view: VictimView) -> float | None:

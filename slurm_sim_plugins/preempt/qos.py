@@ -17,7 +17,7 @@ class QosPreemption:
     With WITHIN in PreemptMode also those of its own QOS and of lower priority. The lowest QOS
     priority goes first; then the run with the fewest nodes, then the lowest id, of runs of an array
     the one that began first. What becomes of a victim, and after which grace time, its QOS says, or
-    else the cluster, not the partition.
+    else the cluster, not the partition, also of a run that no job may preempt.
     With GANG there are no victims if the first would be suspended: the job takes turns with
     those that it could preempt instead.
 
@@ -66,9 +66,7 @@ class QosPreemption:
     @hookimpl
     def preempt_mode(self, view: VictimView) -> str | None:
         own = view.victim.qos
-        if own is None or not (own.preempted or self._is_within(own)):
-            return "OFF"
-        return mode_of(own.preempt_mode - {"CLUSTER"}) or self._mode
+        return self._mode if own is None else mode_of(own.preempt_mode - {"CLUSTER"}) or self._mode
 
     @hookimpl
     def preempt_grace(self, view: VictimView) -> float | None:

@@ -82,16 +82,15 @@ def test_a_partition_says_it_to_partition_prio() -> None:
     def mode(**attributes: Any) -> Any:
         return call(PartitionPrio, "preempt_mode", cluster(8).running(job(4, partition=partition(**attributes))))
 
-    assert mode(below_another=True, preempt_mode=("GANG", "SUSPEND")) == "SUSPEND"
-    assert mode(below_another=True) is None
-    assert mode(preempt_mode=("SUSPEND",)) == "OFF"
+    assert mode(preempt_mode=("GANG", "SUSPEND")) == "SUSPEND"
+    assert mode() is None
+    assert mode(preempt_mode=("OFF",)) == "OFF"
 
 
 def test_a_quality_of_service_says_it_to_qos() -> None:
     def mode(**attributes: Any) -> Any:
         return call(QosPreemption, "preempt_mode", cluster(8).running(job(4, qos=qos(**attributes))))
 
-    assert mode(preempted=True, preempt_mode={"CANCEL"}) == "CANCEL"
-    assert mode(preempted=True, preempt_mode={"CLUSTER"}) is None
-    assert mode(preempted=True, preempt_mode={"CLUSTER", "WITHIN"}) == "OFF"
-    assert mode(preempt_mode={"CANCEL"}) == "OFF"
+    assert mode(preempt_mode={"CANCEL"}) == "CANCEL"
+    assert mode(preempt_mode={"CLUSTER"}) is None
+    assert mode(preempt_mode={"CLUSTER", "WITHIN"}) == "OFF"

@@ -265,6 +265,26 @@ PartitionName=p Nodes=ALL Default=YES
     assert made.cluster.jobs[4].planned_start == planned
 
 
+@pytest.mark.parametrize(("preempt", "planned"), [("OFF", 240.0), ("REQUEUE", 193.5)])
+def test_no_whole_node_is_kept_for_a_run_of_which_the_mode_lets_jobs_preempt_it(preempt, planned) -> None:
+    """Its mode tells, though no partition of a higher tier has its nodes (recorded)."""
+    conf = f"""
+SchedulerParameters=bf_interval=5
+SelectTypeParameters=CR_CPU
+PriorityType=priority/basic
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=n[1-2] CPUs=2
+PartitionName=p Nodes=ALL Default=YES PreemptMode={preempt}
+"""
+    lines = [(0.0, "-n2 -wn2 -t10"), (5.0, "-N2 -n4 -t2"), (71.0, "-N1 --exclusive -t2"), (71.2, "-n2 -t1")]
+    requests = [JobRequest(number, at, 500.0, parse_sbatch(line.split())) for number, (at, line) in enumerate(lines, 1)]
+    made = Controller(parse_slurm_conf(conf).under("24.11"), requests)
+    made.run(75.0)
+    assert made.cluster.jobs[3].runs[0].start == 73.5
+    assert made.cluster.jobs[4].planned_start == planned
+
+
 def test_a_run_that_completes_keeps_no_whole_node() -> None:
     """As with ``bf_running_job_reserve``: its node is planned for the next second (Slurm 26.05's log)."""
     conf = """
