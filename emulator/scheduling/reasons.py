@@ -31,15 +31,16 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     if _is_overlapped(job, partition, cluster, unreserved):
         return FOR_MAINTENANCE
     up = partition.nodes & cluster.machine.up
-    if fits_alone(job, partition, cluster, up & unreserved & ~kept):
+    available = up & unreserved & ~kept
+    if fits_alone(job, partition, cluster, available):
         return RESOURCES
     reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
     wanted = job.wants[partition.name].required
     if wanted is None and not reserved and int((up & ~kept).sum()) < least_nodes(job):
         return RESERVED_FOR_HIGHER
-    if wanted is None and _may_be_closed(cluster):
+    if _may_be_closed(cluster) and (wanted is None or not (wanted & ~available).any()):
         suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
-        if some_closed(job, partition, cluster, suitable & up & unreserved & ~kept):
+        if some_closed(job, partition, cluster, suitable & available):
             return RESOURCES
     if reserved and _all_reserved(job, partition, cluster, unreserved):
         return FOR_MAINTENANCE

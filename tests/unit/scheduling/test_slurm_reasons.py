@@ -329,3 +329,19 @@ def test_an_array_waits_for_resources_as_soon_as_others_have_the_nodes_for_thems
 def test_a_new_job_that_its_partition_does_not_take_shows_that_first(words: str, later: str) -> None:
     told = [reasons(ALL, job(2, "-N4", words, at=2.3), until=until)[2] for until in (2.4, 5)]
     assert told == ["PartitionConfig", later]
+
+
+@pytest.mark.parametrize(("words", "reason"), [("--exclusive", "Resources"), ("-n1", MAY_BE_RESERVED)])
+def test_a_job_waits_for_a_node_that_it_names_and_another_has_for_itself(words: str, reason: str) -> None:
+    """As for one that names none: another suitable node is drained, but Slurm looks at what is closed first."""
+    conf = parse_slurm_conf(
+        f"{LOOPS}\nSchedulerType=sched/builtin\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n"
+        "NodeName=n[1-2] CPUs=4\nNodeName=n3 CPUs=1\nPartitionName=all Nodes=ALL Default=YES\n"
+    )
+    lines = [f"-n1 -wn2 {words}", "-N2 -wn2 --ntasks-per-node=2", "-n1"]
+    jobs = [JobRequest(number, 2.0 * number, 100.0, parse_sbatch(line.split())) for number, line in enumerate(lines, 1)]
+    drain = (1.0, partial(scontrol, "scontrol update NodeName=n1 State=DRAIN"))
+    controller = Controller(conf, jobs, [drain])
+    controller.run(20.0)
+    told = {number: one.reason for number, one in controller.cluster.jobs.items()}
+    assert told == {1: "None", 2: reason, 3: "None" if reason == MAY_BE_RESERVED else "Priority"}
