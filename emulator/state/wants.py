@@ -236,10 +236,13 @@ def _near_each_other(want: Want, asked: Asked) -> Want:
 
 
 def _ranked(asked: Asked, most_on_node: int, on_node: int) -> int:
-    """CPUs with which a node counts at most as nodes are compared."""
+    """CPUs with which a node counts at most as nodes are compared.
+
+    With select/linear, that is those of the tasks that a node may have (recorded in three versions).
+    """
     options, demand, rules = asked.options, asked.demand, asked.rules
     by_tasks = rules.RANKED_BY_TASKS and not asked.whole and not asked.partition.least_loaded
-    ranked = most_on_node if by_tasks else FAR
+    ranked = most_on_node if by_tasks or asked.whole_nodes else FAR
     if not _gres(options) or (demand.cpus_per_gpu and demand.cpus_in_all) or asked.partition.least_loaded:
         return ranked
     tasks = _most_tasks_on_node(options, asked.nodes, asked.most)

@@ -69,6 +69,18 @@ def test_linear_gives_whole_nodes() -> None:
     assert nodes_of(jobs("-n1", "-t5", count=3), "select/cons_res") == ["n1", "n1", "n1"]
 
 
+@pytest.mark.parametrize(("words", "nodes"), [("-N3 --ntasks-per-node=1", "a1,a2,b1"), ("-N3", "b3,b4,b5")])
+def test_linear_counts_a_node_with_the_cpus_of_the_tasks_that_it_may_have(words: str, nodes: str) -> None:
+    """Of neighbours that fit as well the first are taken (asked of three versions)."""
+    conf = parse_slurm_conf(
+        "SelectType=select/linear\nNodeName=a[1-2] CPUs=4\nNodeName=b[1-5] CPUs=1\n"
+        "PartitionName=p Nodes=ALL Default=YES\n"
+    ).under("24.11")
+    lines = ["-n1 -wb2 -t9", f"{words} -t5"]
+    asked = [JobRequest(number, 5.0 * number, 100.0, parse_sbatch(line.split())) for number, line in enumerate(lines)]
+    assert list(simulate(asked, conf).records.jobs["nodes"])[1].split(",") == nodes.split(",")
+
+
 def test_a_users_plugin_chooses_the_nodes() -> None:
     assert nodes_of(jobs("-n1", "-t5", count=4), "select/worst_fit", WorstFit) == ["n1", "n2", "n3", "n1"]
 
