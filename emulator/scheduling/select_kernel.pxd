@@ -51,7 +51,7 @@ cpdef long long pick(
 cdef long long _pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1
-@cython.locals(found=cython.longlong, missing=cython.longlong, many=cython.longlong)
+@cython.locals(found=cython.longlong, missing=cython.longlong, many=cython.longlong, by_last=bint)
 cpdef long long pick_pieces(
     Code code, long long[:, ::1] machine, const long long[::1] weights, const long long[::1] pieces,
     long long[::1] capacity, long long[::1] room, long long[:, ::1] sets, long long[:, ::1] taken) except -1
@@ -72,10 +72,22 @@ cdef (long long, long long) _of_leaf(
 cdef (long long, long long) _of_tree(
     Code code, long long[:, ::1] table, long long[::1] capacity, long long[:, ::1] taken, long long node,
     long long found, long long missing) except *
+@cython.locals(last=cython.longlong, cpus=cython.longlong, node=cython.longlong)
+cdef bint _last_of_pieces(
+    Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity,
+    long long[:, ::1] taken) except? True
+@cython.locals(best=cython.longlong, node=cython.longlong)
+cdef bint _first_of_pieces(
+    Code code, long long[:, ::1] machine, long long lightest, const long long[::1] pieces, long long[::1] capacity,
+    long long[:, ::1] taken) except? True
+cdef bint _take_one(
+    Code code, long long[:, ::1] machine, long long node, long long cpus, long long[:, ::1] taken) except? True
+cdef bint _is_lighter(long long[:, ::1] machine, long long node, long long other) noexcept
 @cython.locals(last=cython.longlong)
 cdef long long _last_light(long long[:, ::1] machine, long long[::1] capacity) noexcept
 @cython.locals(best=cython.longlong, cpus=cython.longlong)
-cdef long long _first_node(Code code, long long[:, ::1] machine, long long[::1] capacity) noexcept
+cdef long long _first_node(
+    Code code, long long[:, ::1] machine, long long lightest, long long[::1] capacity) noexcept
 @cython.locals(best=cython.longlong, largest=cython.longlong)
 cdef (long long, long long) _from_sets(
     Code code, long long[:, ::1] machine, const long long[::1] pieces, long long[::1] capacity,

@@ -267,7 +267,7 @@ def pick_pieces(
 ) -> int:
     """As :func:`pick`, where the nodes of a piece are alike: what is known of them is noted at the first one.
 
-    What goes by single nodes, or has to leave some out, looks at each of them.
+    What goes by switches, or has to leave some nodes out, looks at each of them.
 
     Args:
         code: the request.
@@ -279,8 +279,12 @@ def pick_pieces(
         sets: room for sets of neighbours.
         taken: room for the answer.
     """
-    missing, found = code.cpus, 0
-    if not (code.first_node or (code.last_first and missing <= 1) or len(machine) == ROWS):
+    missing, found, by_last = code.cpus, 0, code.last_first > 0 and code.cpus <= 1
+    if by_last and _last_of_pieces(code, machine, pieces, capacity, taken):
+        return 1
+    if code.first_node and not by_last and _first_of_pieces(code, machine, weights[0], pieces, capacity, taken):
+        return 1
+    if not (by_last or len(machine) == ROWS):
         for rank in range(len(weights)):
             if _done(code, found, missing) or found >= code.most_nodes:
                 break
@@ -321,6 +325,43 @@ def _sets_of_pieces(any_weight: bool, level: int, pieces: Ints, capacity: Ints, 
     return many
 
 
+def _last_of_pieces(code: Code, machine: Ints, pieces: Ints, capacity: Ints, taken: Ints) -> bool:
+    """Take the node of :func:`_last_light`; whether there is one, and it is enough."""
+    last, cpus, node = -1, 0, 0
+    while node < len(capacity):
+        if capacity[node] > 0 and (last < 0 or machine[MACHINE_WEIGHT, node] <= machine[MACHINE_WEIGHT, last]):
+            last, cpus = pieces[node] - 1, capacity[node]
+        node = pieces[node]
+    return last >= 0 and _take_one(code, machine, last, cpus, taken)
+
+
+def _first_of_pieces(code: Code, machine: Ints, lightest: int, pieces: Ints, capacity: Ints, taken: Ints) -> bool:
+    """Take the node of :func:`_first_node`; whether there is one."""
+    best, node = -1, 0
+    if code.cpus > code.per_node:
+        return False
+    while node < len(capacity):
+        if capacity[node] >= code.cpus and _is_lighter(machine, node, best):
+            best = node
+            if machine[MACHINE_WEIGHT, node] == lightest:
+                break
+        node = pieces[node]
+    if best >= 0:
+        _take_one(code, machine, best, capacity[best], taken)
+    return best >= 0
+
+
+def _take_one(code: Code, machine: Ints, node: int, cpus: int, taken: Ints) -> bool:
+    """Take a single node, on which there are so many CPUs; whether it is enough."""
+    taken[0, 0], taken[1, 0] = node, _share(code, machine, node, cpus, 0, code.cpus)
+    return _done(code, 1, code.cpus - taken[1, 0])
+
+
+def _is_lighter(machine: Ints, node: int, other: int) -> bool:
+    """Whether a node has less weight than another, or there is no other."""
+    return bool(other < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, other])
+
+
 def _last_light(machine: Ints, capacity: Ints) -> int:
     """The last node of the lowest weight of those with room; -1 for none."""
     last = -1
@@ -334,14 +375,11 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
     missing, found = code.cpus, 0
     if code.last_first and missing <= 1:
         last = _last_light(machine, capacity)
-        if last < 0:
-            return 0
-        taken[0, 0], taken[1, 0] = last, _share(code, machine, last, capacity[last], 0, missing)
-        return 1 if _done(code, 1, missing - taken[1, 0]) else 0
+        return 1 if last >= 0 and _take_one(code, machine, last, capacity[last], taken) else 0
     if code.first_node:
-        first = _first_node(code, machine, capacity)
+        first = _first_node(code, machine, weights[0], capacity)
         if first >= 0:
-            taken[0, 0], taken[1, 0] = first, _share(code, machine, first, capacity[first], 0, missing)
+            _take_one(code, machine, first, capacity[first], taken)
             return 1
     if len(machine) == ROWS:
         return _by_switches(code, machine, weights, capacity, taken)
@@ -409,14 +447,16 @@ def _of_tree(
     return found + 1, missing - cpus
 
 
-def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
-    """The first of the nodes of least weight that have room for all, or -1."""
+def _first_node(code: Code, machine: Ints, lightest: int, capacity: Ints) -> int:
+    """The first of the nodes of least weight that have room for all, or -1; none has less than ``lightest``."""
     best, cpus = -1, code.cpus
     if cpus > code.per_node:
         return best
     for node in range(len(capacity)):
-        if capacity[node] >= cpus and (best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]):
+        if capacity[node] >= cpus and _is_lighter(machine, node, best):
             best = node
+            if machine[MACHINE_WEIGHT, node] == lightest:
+                break
     return best
 
 

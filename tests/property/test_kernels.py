@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
-from emulator.scheduling.select_rows import SETS
+from emulator.scheduling.select_rows import MACHINE_CORES, SETS
 from emulator.scheduling.window_rows import COUNT, DELAY, LEFT, PARTS, RESERVED, SIZES, STARTS, UNKNOWN, USED
 from slurm_sim_plugins.nodes import FAR, Machine
 from slurm_sim_plugins.priority.price_rows import NUMBER, TOTAL
@@ -130,6 +130,30 @@ def test_the_same_nodes_are_taken_and_tasks_dealt(seed: int) -> None:
                 assert each == (dealt[0] if len({*dealt}) == 1 else 0)
         left.append([found, table.tolist(), own["capacity"].tolist(), own["taken"][:, :found].tolist()])
     assert left[0] == left[1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_of_pieces_those_nodes_are_taken_that_are_of_single_nodes(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    machine, rows = table_of(small(draws, 1, 2, 7, 8), draws)
+    wide = draws.integers(1, 5, len(machine))
+    owner, behind = np.repeat(np.arange(len(machine)), wide), np.cumsum(wide)
+    table = np.ascontiguousarray(rows[: MACHINE_CORES + 1, owner])
+    pieces, capacity = np.zeros(len(owner), dtype=np.int64), draws.integers(0, 9, len(owner))
+    pieces[behind - wide] = behind
+    single = capacity[behind - wide][owner]
+    numbers = {**numbers_of(draws), "rows": 3}
+    numbers["cpus"] = small(draws, 1, numbers["cpus"])
+    left = []
+    for form in forms(SELECT):
+        code, one, other = form.Code(**numbers), arrays(draws, len(owner)), arrays(draws, len(owner))
+        room, given = np.empty(len(owner), dtype=np.int64), (one["sets"], one["taken"])
+        found = form.pick_pieces(code, table, machine.weights, pieces, capacity.copy(), room, *given)
+        left.append([found, one["taken"][:, :found].tolist()])
+        found = form.pick(code, table, machine.weights, single.copy(), other["sets"], other["taken"])
+        left.append([found, other["taken"][:, :found].tolist()])
+    assert left[0] == left[1] == left[2] == left[3]
 
 
 @settings(max_examples=50, deadline=None)
