@@ -95,9 +95,9 @@ cdef double _whole(Request request, double end) noexcept
 @cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(
-    kept=cython.longlong[::1], room=cython.longlong[::1], first=cython.longlong[::1], stretches=Stretches,
-    wide=cython.longlong[::1], pieces=cython.longlong[::1], node=cython.longlong, piece=cython.longlong,
-    behind=cython.longlong)
+    kept=cython.longlong[::1], room=cython.longlong[::1], capacity=cython.longlong[::1], first=cython.longlong[::1],
+    stretches=Stretches, wide=cython.longlong[::1], pieces=cython.longlong[::1], node=cython.longlong,
+    piece=cython.longlong, behind=cython.longlong)
 cdef void _lay_out(Outlook outlook, Work work) noexcept
 @cython.locals(
     room=cython.longlong[::1], capacity=cython.longlong[::1], pieces=cython.longlong[::1], piece=cython.longlong)

@@ -425,7 +425,7 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     if begin > request.terms.now:
         work.gone = _gone(request, begin)
         _give(request, work.gone, work, False)
-    _fill(outlook, work)
+        _fill(outlook, work)
     if request.code.big > 1:
         count_pieces(request.code, work.counts, outlook.machine.stretches.pieces, work.capacity)
     else:
@@ -438,20 +438,21 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
 
 
 def _lay_out(outlook: Outlook, work: Work) -> None:
-    """Note at each piece what there is before any run ends, and that no slot keeps it."""
+    """Note at each piece what there is before any run ends, and that no slot keeps it: the job could have all that."""
     kept, room, first, stretches, node = work.kept, work.room, outlook.first, outlook.machine.stretches, 0
-    wide, pieces = stretches.wide, stretches.pieces
+    wide, pieces, capacity = stretches.wide, stretches.pieces, work.capacity
     work.cuts = stretches.many
     while node < len(room):
         piece, behind = node, wide[node]
         while piece < behind:
-            room[piece], kept[piece] = first[node], 0
+            room[piece] = capacity[piece] = first[node]
+            kept[piece] = 0
             piece = pieces[piece]
         node = behind
 
 
 def _fill(outlook: Outlook, work: Work) -> None:
-    """The job could have all that there is on each piece."""
+    """The job could have all that there is on each piece after the runs that have ended."""
     room, capacity, pieces, piece = work.room, work.capacity, outlook.machine.stretches.pieces, 0
     while piece < len(room):
         capacity[piece] = room[piece]
