@@ -34,6 +34,7 @@ cdef class Cycle:
     cdef dict _decided
     cdef Py_ssize_t _at, _first, _last
     cdef bint _by_kind, _by_user, _clears, _looked, _news, _to_start, _together
+    cdef Search _hope
     cdef long long _hopes
     cdef public bint refused
     cdef public long long left
@@ -47,8 +48,8 @@ cdef class Cycle:
     cdef bint _is_decided(self, Entry entry) except -1
     cdef _look(self)
     cdef bint _is_news_known(self) except -1
-    @cython.locals(entry=Entry)
+    @cython.locals(entry=Entry, hope=Search)
     cdef bint _could_any_start(self) except -1
-    @cython.locals(job=Job, search=Search)
+    @cython.locals(job=Job, search=Search, could=bint)
     cdef bint _could_start(self, Entry entry) except -1
     cdef bint _counts_otherwise(self, Search search, Job job, partition) except -1

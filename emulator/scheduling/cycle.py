@@ -123,9 +123,9 @@ class Cycle:
     """
 
     __slots__ = (
-        *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_clears", "_decided", "_entries", "_first", "_hopes"),
-        *("_keeping", "_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried", "left"),
-        "refused",
+        *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_clears", "_decided", "_entries", "_first", "_hope"),
+        *("_hopes", "_keeping", "_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried"),
+        *("left", "refused"),
     )
 
     def __init__(
@@ -148,6 +148,7 @@ class Cycle:
         self._at = 0
         self._array: Any = None
         self._by_user = self._clears = self._looked = self._news = self._together = self.refused = False
+        self._hope: Search | None = None
         self._hopes = searches.hopes
 
     def next(self) -> tuple[Any, Any] | None:
@@ -159,6 +160,7 @@ class Cycle:
         # Other runs may be there than before.
         self._plan.look_at_victims()
         self._looked = self._news = False
+        self._hope = None
         self._by_user, self._clears = self._plan.by_user, self._plan.clears
         while True:
             if self._at == len(self._tried):
@@ -243,7 +245,11 @@ class Cycle:
         entries = self._entries
         self._look()
         if self._hopes != self._searches.hopes:
-            self._hopes, self._last = self._searches.hopes, len(entries)
+            self._hopes, self._last, self._hope = self._searches.hopes, len(entries), None
+        # Of the last that could start nothing else is asked again while slots leave its nodes.
+        hope = self._hope if self._last > self._first else None
+        if hope is not None and self._searches.could_start_there(hope, self._plan.slots.columns):
+            return True
         while self._last > self._first:
             entry = entries[self._last - 1]
             if not self._by_kind and not self._is_decided(entry):
@@ -267,7 +273,9 @@ class Cycle:
             known: float = job.planned_cpus
             if search.cpus != known if known else self._counts_otherwise(search, job, partition):
                 return True
-        return self._searches.could_start(search, self._plan.slots.columns)
+        could = self._searches.could_start(search, self._plan.slots.columns)
+        self._hope = search if could else None
+        return could
 
     def _counts_otherwise(self, search: Search, job: Job, partition: Partition) -> bool:
         """Whether a job that was not planned yet counts with other CPUs once it is."""

@@ -13,12 +13,13 @@ cdef class Search:
     cdef public double cpus
     cdef public long long cycle, otherwise, refused, seen, turn, witnesses
     cdef public long long[::1] witness
+    cdef public bint reserved
 
 cdef class Searches:
     cdef public long long begun, cycles, hopes
     cdef public double[::1] starts, cpus
     cdef public object taken
-    cdef bint _parted
+    cdef bint _parted, _reserved
     cdef long long _next, _nodes, _turn
     cdef list _alone, _owners, _works
     cdef dict _known
@@ -27,7 +28,7 @@ cdef class Searches:
     cdef long long[:, ::1] _sets
 
     @cython.locals(owner=Search)
-    cpdef long long begin(self, Terms terms) except -1
+    cpdef long long begin(self, Terms terms, bint reserved) except -1
     @cython.locals(search=Search)
     cpdef start_over(self, bint again, bint parted)
     cpdef begin_again(self)
@@ -40,5 +41,7 @@ cdef class Searches:
     cpdef (long long, long long, long long) place(self, Search search, Columns slots, long long most, dict tried) except *
     @cython.locals(request=Request, found=cython.longlong)
     cpdef bint could_start(self, Search search, Columns slots) except -1
+    @cython.locals(request=Request)
+    cpdef bint could_start_there(self, Search search, Columns slots) except -1
     @cython.locals(place=cython.longlong, owner=Search, work=Work)
     cdef _give_room(self, Search search, double begin)

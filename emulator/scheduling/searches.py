@@ -45,6 +45,7 @@ class Search:
         otherwise: whether one that was not planned before counts with other CPUs then; negative if that is not known.
         turn: the number of the state of all runs for which it has begun.
         cycle: the number of the plan for which it was asked last.
+        reserved: whether reservations stood in that plan.
         refused: the number of the hopes with which none could start.
         witness: nodes on which alone one could start.
         witnesses: how many they are.
@@ -52,7 +53,8 @@ class Search:
     """
 
     __slots__ = (
-        *("cpus", "cycle", "otherwise", "refused", "request", "seen", "sought", "turn", "witness", "witnesses", "work"),
+        *("cpus", "cycle", "otherwise", "refused", "request", "reserved", "seen", "sought", "turn", "witness"),
+        *("witnesses", "work"),
     )
 
     def __init__(self, sought: Sought) -> None:
@@ -62,6 +64,7 @@ class Search:
         self.cpus, self.otherwise, self.turn, self.cycle, self.refused, self.seen = -1.0, -1, -1, -1, -1, -1
         self.witness: Ints = NONE
         self.witnesses = 0
+        self.reserved = False
 
 
 class Searches:
@@ -80,8 +83,8 @@ class Searches:
     """
 
     __slots__ = (
-        *("_alone", "_capacity", "_known", "_marked", "_next", "_nodes", "_owners", "_parted", "_sets", "_terms"),
-        *("_turn", "_works", "begun", "cpus", "cycles", "hopes", "starts", "taken"),
+        *("_alone", "_capacity", "_known", "_marked", "_next", "_nodes", "_owners", "_parted", "_reserved", "_sets"),
+        *("_terms", "_turn", "_works", "begun", "cpus", "cycles", "hopes", "starts", "taken"),
     )
 
     def __init__(self, nodes: int) -> None:
@@ -91,7 +94,7 @@ class Searches:
         self._known: dict[Any, Search] = {}
         self._alone: list[Search] = []
         self._terms: Terms | None = None
-        self._parted = False
+        self._parted = self._reserved = False
         self._capacity: Ints = np.empty(nodes, dtype=np.int64)
         self._sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
         self._marked: Ints = np.zeros(nodes, dtype=np.int64)
@@ -100,14 +103,19 @@ class Searches:
         self.cpus: Reals = np.empty(MOST_TOGETHER)
         self.begun = self.cycles = self.hopes = self._turn = self._next = 0
 
-    def begin(self, terms: Terms) -> int:
-        """A plan begins, and all others are over; returns its number."""
+    def begin(self, terms: Terms, reserved: bool) -> int:
+        """A plan begins, and all others are over; returns its number.
+
+        Args:
+            terms: of the plan.
+            reserved: whether any reservation stands in it.
+        """
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         for owner in self._owners:
             owner.work = None
         self._owners.clear()
-        self._terms = terms
+        self._terms, self._reserved = terms, reserved
         self._next = 0
         self._turn += 1
         self.hopes += 1
@@ -156,7 +164,10 @@ class Searches:
             if parted:
                 self._alone.append(search)
         if search.cycle != self.cycles:
-            search.request.terms, search.request.near, search.cycle = self._terms, plan.near(partition), self.cycles
+            search.request.terms, search.cycle = self._terms, self.cycles
+            if self._reserved or search.reserved:
+                # Else none is near in this plan, and none was in the last one.
+                search.request.near, search.reserved = plan.near(partition), self._reserved
         return search
 
     def place(self, search: Search, slots: Columns, most: int, tried: dict[Sought, float]) -> tuple[int, int, int]:
@@ -190,7 +201,7 @@ class Searches:
             return False
         request = search.request
         assert request is not None
-        if search.seen == self._turn and are_left(request, slots, search.witness, search.witnesses):
+        if self.could_start_there(search, slots):
             return True
         found = may_start(request, slots, self._capacity, self._sets, self.taken)
         if not found:
@@ -203,6 +214,13 @@ class Searches:
             if fits_alone(request, found, self._capacity, self._sets, self.taken, search.witness):
                 search.witnesses, search.seen = found, self._turn
         return True
+
+    def could_start_there(self, search: Search, slots: Columns) -> bool:
+        """Whether one of the jobs could start now on the nodes on which alone one could when that was asked last."""
+        request = search.request
+        if request is None or search.seen != self._turn:
+            return False
+        return are_left(request, slots, search.witness, search.witnesses)
 
     def _give_room(self, search: Search, begin: float) -> None:
         """A search begins at a time, or begins again."""

@@ -65,6 +65,12 @@ def _names(nodes: int) -> Ints:
     return np.random.default_rng(0).integers(1, 2**40, nodes, dtype=np.int64)
 
 
+@lru_cache(maxsize=8)
+def _of_none(nodes: int) -> Reals:
+    """When the first slot begins that keeps each node, and when the last one ends, where there are none."""
+    return np.repeat([[np.inf], [-np.inf]], nodes, axis=1)
+
+
 class CompiledSlots(Slots):
     """Slots as columns, instead of the plain ones; before them what reservations keep from most jobs.
 
@@ -112,8 +118,9 @@ class CompiledSlots(Slots):
         self.turns: Ints = np.zeros((2, 1024), dtype=np.int64)
         self.names = _names(nodes)
         self.others: Reals = np.array(sorted(tries), dtype=float)
-        self.until: Reals = np.full(nodes, np.inf)
-        self.over: Reals = np.full(nodes, -np.inf)
+        self.until: Reals
+        self.over: Reals
+        self.until, self.over = _of_none(nodes).copy()
         self._gather(stretches or stretches_of(nodes))
         for one, begin in zip(reservations, begins, strict=True):
             members = np.flatnonzero(one.nodes)
@@ -255,7 +262,8 @@ class CompiledWindows(Windows):
             # select/linear takes ends one by one (recorded).
             -1.0 if cluster.nodes_for.whole_nodes else habits.linear,
         )
-        self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
+        self._number = self._searches.begin(self._terms, bool(self._standing))
+        self._stale = self._first_look = True
         named, by_priority = cluster.policies.names_victims, "PRIORITY" in cluster.parameters.preempt_mode
         # With gang scheduling jobs of lower tiers that stand still are no obstacle, whether or not any are preempted.
         self._preempts = named or controls.rows.gang is not None
@@ -420,7 +428,8 @@ class CompiledWindows(Windows):
         searches = self._searches
         if self._number != searches.cycles:
             # There has been another plan since.
-            self._number, self._stale, self._first_look = searches.begin(self._terms), True, True
+            self._number = searches.begin(self._terms, bool(self._standing))
+            self._stale = self._first_look = True
         if self._stale:
             parted = self._cluster.users_part
             given_back = self._controls.rows.given_back
