@@ -10,6 +10,7 @@ cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins, bint by_user
 @cython.locals(entry=Entry, job=Job, other=Job)
 cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last, bint by_user=*) except -1
 cpdef bint is_unbound(Job job, partition) except -1
+cdef bint _takes_alike(Job job, partition) except -1
 @cython.locals(job=Job)
 cpdef bint is_plainly_taken(Entry entry) except -1
 @cython.locals(until=cython.Py_ssize_t, behind=bint, pair=tuple, job=Job, entries=tuple, entry=Entry)

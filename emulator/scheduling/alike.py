@@ -84,11 +84,14 @@ def alike_from(entries: list[Any], last: int, by_user: bool = False) -> int:
 
 def is_unbound(job: Job, partition: Partition) -> bool:
     """Whether a partition has no bound that a job could exceed, and takes it: at first sight, most do."""
-    if partition.max_nodes is not None or partition.min_nodes > 1 or job.limit > partition.max_time:
+    return not job.barred and job.limit <= partition.max_time and _takes_alike(job, partition)
+
+
+def _takes_alike(job: Job, partition: Partition) -> bool:
+    """Whether a partition takes jobs that want the same, but for those that are too long, or barred."""
+    if partition.max_nodes is not None or partition.min_nodes > 1:
         return False
-    if partition.state == "DOWN" or partition.state == "INACTIVE" or job.barred:
-        return False
-    return not job.wants[partition.name].never
+    return partition.state != "DOWN" and partition.state != "INACTIVE" and not job.wants[partition.name].never
 
 
 def is_plainly_taken(entry: Entry) -> bool:
@@ -116,15 +119,18 @@ def pass_over(pairs: list[Pair], place: int, looks: int, failed: set[tuple[str, 
     """
     until = min(len(pairs), place + looks)
     last: Any = None
+    wants: Any = None
+    longest: Any = 0.0
     behind = False
     while place < until:
         _, job, partition = pairs[place]
         entries = job.entries
         if len(entries) != 1 or entries[0]._kind is None or job.state is not PENDING or job.drawn:
             break
-        if partition is not last:
-            last, behind = partition, (partition.name, "") in failed
-        if not behind or not is_unbound(job, partition):
+        if partition is not last or job.wants is not wants:
+            last, wants, longest = partition, job.wants, partition.max_time
+            behind = (partition.name, "") in failed and _takes_alike(job, partition)
+        if not behind or job.limit > longest or job.barred:
             break
         if job._reason in NOT_YET_TRIED:
             job.reason = "Priority"

@@ -16,8 +16,8 @@ cpdef void tell_apart(Stretches stretches, const long long[:, ::1] rows, long lo
 @cython.locals(fixed="unsigned char[::1]", owner=cython.longlong[::1], found=bint)
 cpdef bint mixes(Stretches stretches, const unsigned char[::1] usable) noexcept
 @cython.locals(
-    heads="unsigned char[::1]", fixed="unsigned char[::1]", used=cython.longlong, first=cython.longlong,
-    entry=cython.longlong)
+    heads="unsigned char[::1]", fixed="unsigned char[::1]", there="const long long[::1]", before=cython.longlong,
+    used=cython.longlong, first=cython.longlong, entry=cython.longlong)
 cpdef void divide(
     Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,
     long long[:, ::1] parts, long long[:, ::1] bounds) except *

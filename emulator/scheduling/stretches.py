@@ -85,8 +85,12 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
     heads[:] = fixed
     heads[0] = 1
     for row in range(len(free)):
+        there = free[row]
+        before = there[0]
         for node in range(1, len(fixed)):
-            heads[node] |= free[row, node] != free[row, node - 1]
+            # It is rarely written, so that compiled code need not look up where everything lies.
+            if there[node] != before:
+                heads[node], before = 1, there[node]
     for run in range(len(index)):
         _mark(stretches, entries, index[run, FIRST], index[run, MANY])
     _link(stretches)
