@@ -666,6 +666,7 @@ class Windows(WindowPlan):
         """
         fewest, bounds = self._cluster.want(job, partition).min_nodes, self.slots.edges
         while begin < math.inf:
+            begin = self._controls.reservations.first_start(job, partition, begin, limit)
             usable, left = self._cluster.usable_from(job, partition, begin, fewest)
             later = self._following(job, partition, begin, limit, self._more_left(usable, begin, limit, bounds))
             found = None

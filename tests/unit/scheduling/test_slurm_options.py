@@ -287,13 +287,30 @@ def test_a_run_may_be_preempted_once_it_has_run_for_the_exempt_time(by_plugin):
         assert [victim.id for victim in candidates(cluster.jobs[2], cluster.partitions["q"], cluster)] == expected
 
 
-@pytest.mark.parametrize("order", ["PreemptParameters=strict_order", "SchedulerParameters=preempt_strict_order", ""])
+STRICT = (
+    "PreemptParameters=strict_order,reorder_count=0",
+    "SchedulerParameters=preempt_strict_order,preempt_reorder_count=0",
+)
+
+
+@pytest.mark.parametrize("order", [*STRICT, ""])
 def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
     lines = f"PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n{order}"
     running = ((0, 300, "-N1 -n1 -t10"), (1, 300, "-N2 -n2 -t10"), (2, 300, "-N2 -n2 -t10"))
     jobs = after(*running, (30, 9, "-N4 -n4 -t1 -pq"), lines=lines, nodes="n[1-5] CPUs=1", until=60)
     gone = [job.state == "PREEMPTED" for job in jobs[:3]]
     assert gone == ([True, True, True] if order else [False, True, True])
+
+
+@pytest.mark.parametrize(("count", "gone"), [(0, [True, True, True, False]), (1, [False, True, True, False])])
+def test_a_third_attempt_spares_a_run_that_the_second_did_not(count: int, gone: list[bool]) -> None:
+    """Reordered once more than ``reorder_count`` says, the two suffice that are large enough (recorded)."""
+    lines = f"PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nPreemptParameters=reorder_count={count}"
+    running = [
+        (4 * number, 300, words) for number, words in enumerate(["-n2 -wn1", "-n4 -wn1", "-n4 -wn1", "-n16 -wn2"])
+    ]
+    jobs = after(*running, (30, 9, "-n13 -N1 -t1 -pq"), lines=lines, nodes="n[1-2] CPUs=16", until=60)
+    assert [job.state == "PREEMPTED" for job in jobs[:4]] == gone
 
 
 @pytest.mark.parametrize("compiled", [None, False])
@@ -696,3 +713,18 @@ def test_nodes_of_a_killed_run_are_clear_when_a_recording_says_so(known, states)
     asked = {"actions": ((50, "scancel 1"),)}
     found = [after((0, 100, "-N1 -t5", known), until=until, **asked)[0].over for until in (53.4, 53.6)]
     assert found == states
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize("users", ["", "ExclusiveUser=YES"])
+def test_where_users_have_nodes_alone_jobs_are_planned_for_the_end_of_maintenance(users, compiled):
+    """And not for a second behind it, from where they would keep nodes for another step (24.11's log)."""
+    reserve = "scontrol create reservation ReservationName=m StartTime=now+60 Duration=2 Nodes=ALL Users=root"
+    conf = "SchedulerParameters=bf_interval=10,bf_resolution=60\nPriorityType=priority/basic\n"
+    conf += "SelectType=select/cons_tres\nNodeName=n1 CPUs=2\n"
+    conf += f"PartitionName=p Nodes=ALL Default=YES\nPartitionName=q Nodes=ALL {users}\n"
+    requests = [JobRequest(number, 1.0 + number, 300.0, parse_sbatch(["-n2", "-t1"]), "me") for number in (1, 2)]
+    orders = [(0.0, partial(scontrol, f"{reserve} Flags=MAINT"))]
+    made = Controller(parse_slurm_conf(conf), requests, orders, slurm_version="24.11", compiled=compiled)
+    made.run(40.0)
+    assert [made.cluster.jobs[number].planned_start for number in (1, 2)] == [180.0, 240.0]
