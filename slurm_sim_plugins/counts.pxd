@@ -15,7 +15,7 @@ cdef class Counts:
     cdef public list _waiting, _runs, _arrived
 
     @cython.locals(kept=tuple, promised=tuple, time=double)
-    cpdef tuple earliest_start(self, JobFields job)
+    cpdef tuple earliest_start(self, job)
     cpdef list candidates(self, bint retry=*)
     @cython.locals(jobs=list, every=bint)
     cpdef overtaking(self, double in_time, long long extra, bint retry=*)
