@@ -180,9 +180,13 @@ class NodeStates(Part):
             self.agenda.at(answer, "node answers", node)
 
     def heard(self, nodes: Iterable[int]) -> None:
-        """Nodes say something else, such as that a run is over: those that were asked have answered by that."""
+        """Nodes say something else, such as that a run is over: those that were asked have answered by that.
+
+        Not one that was taken down: that a job has left it is no answer to what the controller sent (recorded).
+        """
         for node in sorted(self._asked.keys() & set(nodes)) if self._asked else ():
-            self.answers(node)
+            if self._asked[node][1] != ANSWERED:
+                self.answers(node)
 
     def answers(self, node: int) -> None:
         """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile."""
