@@ -368,7 +368,8 @@ def _waits_for_more(asked: Asked) -> bool:
     """Whether one task is to find room for those that it states for a node, as 26.05 has it: it never does.
 
     Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them, nor tasks that share the CPUs of
-    a node's memory, where these are rounded down: 14 tasks on three nodes get four each.
+    a node's memory, where these are rounded down: 14 tasks on three nodes get four each; nor with --mincpus a job whose
+    GPUs bring fewer.
     """
     shared = asked.demand.cpus_shared
     if shared and not asked.whole and shared * asked.nodes < asked.cpus:
@@ -376,8 +377,21 @@ def _waits_for_more(asked: Asked) -> bool:
     options = asked.options
     if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
         return True
+    if _gpus_give_too_few(asked):
+        return True
     alone = options.tasks == 1 and (options.tasks_per_node or 1) > 1 and not options.overcommit
     return alone and asked.rules.ONE_TASK_WAITS_FOR_MORE and not (asked.whole or asked.whole_nodes)
+
+
+def _gpus_give_too_few(asked: Asked) -> bool:
+    """Whether --mincpus asks for more CPUs than go with the GPUs of a node, of which a job gets no more.
+
+    A number of tasks, all of the node or --overcommit has it take others (recorded).
+    """
+    options, demand = asked.options, asked.demand
+    others = options.tasks or options.tasks_per_node or asked.whole or options.overcommit or demand.cpus_in_all
+    bound = asked.rules.GPUS_GIVE_CPUS and demand.cpus_per_gpu and not others
+    return bool(bound) and (options.min_cpus or 0) > demand.cpus_on_node
 
 
 def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:

@@ -197,7 +197,7 @@ class Rules:
         "of three for each, --gpus=5 gets 12 on each of two nodes with four; --gres=gpu:1 -n5 gets 3 on each of two",
         "it gets what all its GPUs and tasks want: 12 and 3 CPUs, and 5 on one node",
         "not named in the release notes; questions to each of three versions show it",
-        *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05"),
+        *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05", "mincpus_gpu_24"),
     )
     TASKS_FOLLOW_GPUS: bool = _rule(
         "24.11",
