@@ -47,7 +47,7 @@ class CountWindows(WindowPlan):
         for entry in entries:
             yield [entry]
 
-    def place(self, entries: Sequence[Job], keep: bool) -> tuple[list[float], Hole | None]:
+    def place(self, entries: Sequence[Job], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """The hole of the first; none is kept."""
         self._sought = job = entries[0]
         now, free = self._view.now, self._view.free

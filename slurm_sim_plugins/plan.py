@@ -161,7 +161,7 @@ class WindowPlan(ABC):
         return None
 
     @abstractmethod
-    def place(self, entries: Sequence[Any], keep: bool) -> tuple[list[float], Hole | None]:
+    def place(self, entries: Sequence[Any], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, one after the other, each for as long as the entry's shortest run.
 
         Args:
@@ -169,6 +169,7 @@ class WindowPlan(ABC):
             keep: whether a hole in the future may be kept at once, so that the next entry is
                 looked at; else only the first entry is. An entry that can start now, or for
                 which there is no room left in the plan, is the last that is looked at.
+            now_only: whether a hole is of use only if it is now. It is no news then that the plan delays the job.
 
         Returns:
             The starts of those whose holes are kept, and the hole of the next. It is None if

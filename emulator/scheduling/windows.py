@@ -205,9 +205,14 @@ class Windows(WindowPlan):
         for entry in entries:
             yield [entry]
 
-    def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
+    def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """The hole of the first; none is kept."""
-        return [], self._first(entries[0])
+        delayed = self.slots.delay
+        hole = self._first(entries[0])
+        if now_only:
+            # Slurm tries such a job at no later time, and so notes nothing of one.
+            self.slots.delay = delayed
+        return [], hole
 
     def beside(self, entry: Entry) -> Place | None:
         """Where it can start now on resources that it shares."""

@@ -518,10 +518,10 @@ class CompiledWindows(Windows):
             self._refused.add(sought)
         return found
 
-    def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
+    def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, and keep those that are not now."""
         if not keep or not self._together:
-            return super().place(entries, keep)
+            return super().place(entries, keep, now_only)
         self.look_again()
         self._sought, keeping = True, Keeping(self, self._searches)
         keeping.keep(list(entries), 0)

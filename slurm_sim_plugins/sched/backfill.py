@@ -93,7 +93,7 @@ class Backfill:
         self._started = 0
         self._left = self.bf_max_job_test
         self._array: Hashable = None
-        self._refused = False
+        self._refused = self._now_only = False
         self._kept: Counter[Hashable] = Counter()
         self._tasks: tuple[Hashable, Hashable, int] = None, None, 0
         self._waiting: Counter[Hashable] = Counter()
@@ -136,7 +136,7 @@ class Backfill:
         """
         all_keep = self._all_keep() and not pace.test_time
         alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
-        for entries in self._in_turn(alike, plan, pace):
+        for entries in self._in_turn(alike, plan, pace, view.now):
             if pace.test_time and not (yield from pace.look(entries[0], plan)):
                 continue
             if entries[0].het_job_id is not None:
@@ -144,7 +144,7 @@ class Backfill:
                 continue
             while entries:
                 self._refused = True
-                starts, hole = plan.place(entries, keep=all_keep)
+                starts, hole = plan.place(entries, keep=all_keep, now_only=self._now_only)
                 if not (plan.sought or entries[0].drawn_by):
                     self._uncount(entries[0], plan)
                 if starts:
@@ -173,7 +173,7 @@ class Backfill:
             else:
                 self._refused = True
                 if hole is None:
-                    _, hole = plan.place([entry], keep=True)
+                    _, hole = plan.place([entry], keep=True, now_only=self._is_now_only(entry, now))
                     if not plan.sought:
                         self._uncount(entry, plan)
                 if hole is not None and not (yield from self._take(entry, hole, plan, now)):
@@ -240,7 +240,7 @@ class Backfill:
             return (yield from self._reserve(entry, hole, plan, now))
         return True
 
-    def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan, pace: Pace) -> Iterator[list[Any]]:
+    def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan, pace: Pace, now: float) -> Iterator[list[Any]]:
         """The entries of the queue that are to be tried.
 
         Tasks of an array are one record in Slurm, of which one task after another is tried until one is refused.
@@ -257,6 +257,8 @@ class Backfill:
             if (self._left <= 0 and not goes_on) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
                 return
             if plan.takes(first):
+                if not goes_on:
+                    self._now_only = self._is_now_only(first, now)
                 if first.drawn_by:  # Slurm does not count them.
                     yield entries
                     continue
@@ -325,13 +327,15 @@ class Backfill:
 
     def _keeps(self, entry: Any, now: float) -> bool:
         """Whether a hole may be kept for a job."""
+        return entry.reserves and not entry.drawn_by and not self._is_now_only(entry, now)
+
+    def _is_now_only(self, entry: Any, now: float) -> bool:
+        """Whether a job is tried for a start now alone, as these options let it keep no hole."""
         if self.bf_job_part_count_reserve and self._kept[entry.partition] >= self.bf_job_part_count_reserve:
-            return False
-        if entry.drawn_by:
-            return False
-        if (self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve) or not entry.reserves:
-            return False
-        return now - entry.submit >= self.bf_min_age_reserve and not (self.bf_one_resv_per_job and self._kept[entry.id])
+            return True
+        if self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve:
+            return True
+        return now - entry.submit < self.bf_min_age_reserve or (self.bf_one_resv_per_job and self._kept[entry.id] > 0)
 
     def _keep(self, entry: Any, hole: Hole, plan: WindowPlan) -> None:
         for which in (entry.partition, entry.id):
