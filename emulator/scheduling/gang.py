@@ -135,6 +135,14 @@ class Rows:
         usable = usable & ~self._not_shared(gone) & self._may_share(job, partition)
         return self._shared.later(job, partition, usable, many, free, gone)
 
+    def once_clear(
+        self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
+    ) -> Allocation | None:
+        """Where a job fits beside others once some are gone; with gang scheduling on parts of nodes."""
+        if self._shared is None or self.gang is None or self._cluster.nodes_for.whole_nodes:
+            return None
+        return self._shared.later(job, partition, usable, self.depth(job, partition) - 1, free, gone)
+
     def _may_share(self, job: Job, partition: Partition) -> Mask:
         """Nodes that a job may have beside others: with ``FORCE:1`` and ``--exclusive`` only those that it names.
 

@@ -754,9 +754,9 @@ class Windows(WindowPlan):
             if time >= later:
                 return None
             if index == 1 and preempting:
-                over = self._where_victims_left(want, job, partition, free, usable)
+                over = self._as_others_leave(want, job, partition, free, usable, begin)
                 if over is not None:
-                    return begin, over
+                    return over
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if cluster.cores_are_reserved:
                 want = cluster.with_cores(want, job, begin, time)
@@ -770,6 +770,16 @@ class Windows(WindowPlan):
             if found is not None:
                 return self._start(job, partition, found, begin, time, now=preempting and not index), found
         return None
+
+    def _as_others_leave(
+        self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask, begin: float
+    ) -> tuple[float, Allocation] | None:
+        """When and where a job starts that is tried at a time and for which others make way, or are being cleared."""
+        left = self._where_victims_left(want, job, partition, free, usable)
+        if left is not None:
+            return begin, left
+        cleared = self._once_clear(job, partition, usable)
+        return None if cleared is None else (begin + 1, cleared)
 
     def _where_victims_left(
         self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask
@@ -785,6 +795,18 @@ class Windows(WindowPlan):
             return self._over_suspended(want, job, partition, free, usable)
         self._open = usable
         return now
+
+    def _once_clear(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
+        """Where a job starts beside jobs that stand still for it, as soon as nodes are clear of runs that have ended.
+
+        Slurm's select plugin has the cores of a run back as it ends, and no job starts there before they are clear.
+        """
+        dead, rows = self._future(job, partition).dead, self._controls.rows
+        if not dead:
+            return None
+        left = self._cluster.free_without(dead)
+        rows.count(left, dead)
+        return rows.once_clear(job, partition, usable, left, {other.id for other in dead})
 
     def _start(
         self, job: Job, partition: Partition, found: Allocation, begin: float, time: float, *, now: bool

@@ -32,3 +32,12 @@ def test_a_job_is_planned_in_a_second_on_nodes_that_are_being_cleared(plans: dic
 def test_nodes_are_kept_to_a_whole_step_for_a_job_for_which_others_make_way(plans: dict[int, list[Plan]]) -> None:
     found = {one.job: one for one in plans[26]}
     assert (round(found["H"].start), found["M"].start) == (27, 120)
+
+
+def test_a_job_is_planned_in_a_second_beside_one_that_stands_still_for_it() -> None:
+    scenario = read_scenario(RECORDED / "cleared_beside_suspended_22.yaml")
+    cycles = emulated(scenario, inputs_of(scenario, Known().beside(scenario)))
+    (cycle,) = [one for one in cycles if 71.9 < one.at < 72]
+    found = {one.job: one for one in cycle.plans}
+    assert (round(found["H2"].start), found["H2"].nodes) == (73, ("n1", "n2", "n3", "n4"))
+    assert not cycle.started
