@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -128,6 +128,8 @@ class Accounting:
         self._accounts: dict[tuple[Share, Quality | None, str, str, str], Account] = {}
         # Of waiting jobs in several partitions: all qualities of service for which they count as submitted.
         self._several: dict[int, tuple[Quality, ...]] = {}
+        # By heterogeneous job, where it counts as one: where one of its components has counted it.
+        self._components: dict[int, set[Use]] = {}
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
@@ -233,7 +235,7 @@ class Accounting:
                 job.request = replace(job.request, options=replace(job.options, time_limit=longest))
             for partition in job.partitions:
                 self._try_in(job, partition)
-                refused = acct_policy.too_many(job.account, count)
+                refused = acct_policy.too_many(job.account, count, self._counted_in(job))
                 refused = refused or acct_policy.never(job.account, self._wanted(job, partition), job.limit)
                 if refused:
                     raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
@@ -382,8 +384,28 @@ class Accounting:
     def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
         if job.account is not None:
-            acct_policy.submitted(job.account)
+            self._count_submitted(job, 1)
             self.waits(job)
+
+    def _count_submitted(self, job: LimitedJob, count: int) -> None:
+        """A job has come, or (-1) gone; where components count as one, with the first that comes and goes."""
+        led_by = job.request.het_job_id
+        if job.account is None:
+            return
+        if led_by is None or not self._cluster.parameters.rules.COMPONENTS_COUNT_AS_ONE:
+            acct_policy.submitted(job.account, count)
+            return
+        counted = self._components.setdefault(led_by, set())
+        for use in job.account.uses():
+            if (use in counted) is (count < 0):
+                use.submitted += count
+                counted ^= {use}
+        if not counted:
+            del self._components[led_by]
+
+    def _counted_in(self, job: LimitedJob) -> Collection[Use]:
+        """Where components before this one count already, which do so for all."""
+        return self._components.get(job.request.het_job_id or 0, ())
 
     def waits(self, job: LimitedJob) -> None:
         """A job that counts as submitted waits: in several partitions it counts for the qualities of service of all."""
@@ -404,7 +426,7 @@ class Accounting:
         self._cpus_found.pop(job.id, None)
         if job.account is not None:
             acct_policy.age(job.account, False)
-            acct_policy.submitted(job.account, -1)
+            self._count_submitted(job, -1)
 
     # Limits
 

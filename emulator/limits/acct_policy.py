@@ -10,7 +10,7 @@ then the association of the user, then those above it. (Observations E1 to E11.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -245,24 +245,29 @@ def age(account: Account, ages: bool) -> None:
 # At the submission
 
 
-def too_many(account: Account, count: int) -> str:
+def too_many(account: Account, count: int, counted: Collection[Use] = ()) -> str:
     """Why jobs are refused because of those that are there; empty if they are not.
 
     Args:
         account: on whose account they are.
         count: how many come at once.
+        counted: where they count already.
     """
+
+    def there(use: Use) -> int:
+        return use.submitted + (0 if use in counted else count)
+
     for quality, bounds in account.own:
-        if _beyond(quality.submitted + count, bounds.grp_submit):
+        if _beyond(there(quality), bounds.grp_submit):
             return "QOSGrpSubmitJobsLimit"
-        if _beyond(quality.of(quality.accounts, account.account).submitted + count, bounds.max_submit_account):
+        if _beyond(there(quality.of(quality.accounts, account.account)), bounds.max_submit_account):
             return "MaxSubmitJobsPerAccount"
-        if _beyond(quality.of(quality.users, account.user).submitted + count, bounds.max_submit):
+        if _beyond(there(quality.of(quality.users, account.user)), bounds.max_submit):
             return "QOSMaxSubmitJobPerUserLimit"
     for share, bounds in account.limits():
-        if _beyond(share.submitted + count, bounds.grp_submit):
+        if _beyond(there(share), bounds.grp_submit):
             return "AssocGrpSubmitJobsLimit"
-        if share is account.share and _beyond(share.submitted + count, bounds.max_submit):
+        if share is account.share and _beyond(there(share), bounds.max_submit):
             return "AssocMaxSubmitJobLimit"
     return ""
 

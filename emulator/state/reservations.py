@@ -333,7 +333,9 @@ class Reservations:
             return machine.up
         whole = partition.nodes & machine.up
         pool = machine.gres.get(("", partition.name))
-        if pool is None or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+        # MaxCPUsPerSocket alone keeps no node from a reservation (recorded of 24.11 and 26.05).
+        of_sockets = partition.name in machine.pools_of_sockets
+        if pool is None or of_sockets or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
             return whole
         return whole & (machine.pool_cpus(partition.name, pool) >= machine.units * machine.threads)
 

@@ -630,6 +630,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SECOND_COMPONENT_STOPS": _behind_components,
     "COMPONENTS_STOP_NOTHING": _behind_components,
     "LIMITS_DENY_COMPONENTS": _limited_components,
+    "COMPONENTS_COUNT_AS_ONE": _limited_components,
     "COMPONENTS_SHOW_THE_CODE": _components,
 }
 """Of each rule what of a configuration it concerns."""

@@ -866,6 +866,13 @@ class Rules:
         "not named in the release notes; ten questions to each of three versions show it",
         *("het_limits_22", "het_limits_24", "het_limits_26", "het_tres_26"),
     )
+    COMPONENTS_COUNT_AS_ONE: bool = _rule(
+        "26.05",
+        "a heterogeneous job counts as one for each limit on submitted jobs that its components share",
+        "each of its components counts",
+        "not named in the release notes; asked of each of three versions",
+        *("submit_het_22", "submit_het_24", "submit_het_26", "submit_components_26", "submit_components_once_26"),
+    )
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "components that end because the first one was killed at its limit show what its script ended with: "

@@ -174,6 +174,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SECOND_COMPONENT_STOPS": "jobs behind heterogeneous ones",
         "COMPONENTS_STOP_NOTHING": "jobs behind heterogeneous ones",
         "LIMITS_DENY_COMPONENTS": "",
+        "COMPONENTS_COUNT_AS_ONE": "",
         "COMPONENTS_SHOW_THE_CODE": "reasons of heterogeneous jobs at their limits, and of jobs that signals end",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
