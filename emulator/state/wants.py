@@ -419,11 +419,19 @@ def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> 
 def _given(asked: Asked) -> int:
     """CPUs that a job has on each of its nodes at least: those that go with GPUs or memory there, and with tasks."""
     options, rules, on_node = asked.options, asked.rules, max(asked.demand.cpus_on_node, asked.demand.cpus_shared)
+    with_gres = options.tasks is not None and options.gres and options.tasks_per_core is None
+    if with_gres and not rules.CPUS_COME_WITH_GRES:
+        return max(_gpus_on_node(options) * asked.demand.cpus_per_gpu, asked.of_node if options.overcommit else 1)
     if not options.overcommit and (options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES):
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:
         return max(on_node, asked.per_task if options.overcommit else asked.of_node)
     return max(on_node, 1)
+
+
+def _gpus_on_node(options: BatchOptions) -> int:
+    """GPUs that it wants on each node."""
+    return sum(one.count for one in options.gres if one.name == GPU)
 
 
 def _marks(asked: Asked) -> tuple[str, ...]:

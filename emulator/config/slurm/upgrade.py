@@ -222,6 +222,14 @@ def _max_memory(conf: SlurmConf) -> str:
     return "jobs with much memory for few CPUs" if bounded else ""
 
 
+def _cpus_with_gres(conf: SlurmConf) -> str:
+    return "jobs with --gres and -n, and much memory for few CPUs or --mincpus" if _with_gres(conf) else ""
+
+
+def _with_gres(conf: SlurmConf) -> bool:
+    return any(node.gres for node in conf.nodes)
+
+
 def _cpus_per_gpu(conf: SlurmConf) -> str:
     gpus = any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
@@ -542,6 +550,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "ONE_TASK_WAITS_FOR_MORE": _tasks_on_nodes,
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
+    "CPUS_COME_WITH_GRES": _cpus_with_gres,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "TASKS_FOLLOW_GPUS": _tasks_and_gpus,
     "GPUS_OF_TASKS_BOUND_LATE": _tasks_and_gpus,

@@ -191,6 +191,14 @@ class Rules:
         "not named in the release notes; questions to each of three versions show it",
         *("max_memory-22.05", "max_memory-24.11", "max_memory-26.05", "max_memory_tasks_24", "max_memory_tasks_26"),
     )
+    CPUS_COME_WITH_GRES: bool = _rule(
+        "24.11",
+        "a job with --gres and a number of tasks has CPUs for its memory beyond MaxMemPerCPU: -n1 --mem=16000 gets four "
+        "of 4000 each",
+        "it has those of its tasks and GPUs alone: one; so with --mincpus",
+        "not named in the release notes; asked of each of three versions",
+        *("mem_gpus_22", "mem_gpus_24", "mincpus_gpu_22"),
+    )
     GPUS_GIVE_CPUS: bool = _rule(
         "24.11",
         "with --cpus-per-gpu or DefCpuPerGPU a node gives the CPUs for as many GPUs as the job may have there: "
