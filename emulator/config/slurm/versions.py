@@ -193,8 +193,8 @@ class Rules:
     )
     CPUS_COME_WITH_GRES: bool = _rule(
         "24.11",
-        "a job with --gres and a number of tasks has CPUs for its memory beyond MaxMemPerCPU: -n1 --mem=16000 gets four "
-        "of 4000 each",
+        "a job with --gres and a number of tasks has CPUs for its memory beyond MaxMemPerCPU: -n1 --mem=16000 gets "
+        "four of 4000 each",
         "it has those of its tasks and GPUs alone: one; so with --mincpus",
         "not named in the release notes; asked of each of three versions",
         *("mem_gpus_22", "mem_gpus_24", "mincpus_gpu_22"),
