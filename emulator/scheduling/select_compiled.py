@@ -64,8 +64,9 @@ def encode_planned(want: Want, machine: Machine) -> Code | None:
 
     Which nodes are taken for a plan is the same as long as all nodes are of one weight and size.
     """
-    planned = replace(want, first_fit=False, by_kinds=False, weights_now_only=False)
-    code = encode(planned, machine) if planned != want else None
+    if not (want.first_fit or want.by_kinds or want.weights_now_only):
+        return None
+    code = encode(replace(want, first_fit=False, by_kinds=False, weights_now_only=False), machine)
     # Of one that is not steady it is not sure that it can start where it is planned now.
     return code if code is not None and code.steady else None
 
