@@ -519,8 +519,8 @@ class CompiledWindows(Windows):
         return found
 
     def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
-        """Seek holes for entries alike, and keep those that are not now."""
-        if not keep or not self._together:
+        """Seek holes for entries alike, and keep those that are not now; none are kept of use now alone."""
+        if not keep or now_only or not self._together:
             return super().place(entries, keep, now_only)
         self.look_again()
         self._sought, keeping = True, Keeping(self, self._searches)

@@ -93,6 +93,14 @@ def test_they_decide_what_the_plugin_decides_in_python(seed: int, version: str) 
         assert compiled == outcome(seed, version, compiled=True)
 
 
+@pytest.mark.parametrize(("seed", "version"), list(product(range(6), ["22.05", "24.11"])))
+def test_what_is_tried_for_now_alone_keeps_nothing(seed: int, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a subclass may have it: jobs alike, of which none is to keep a hole, nor to be noted as delayed."""
+    monkeypatch.setattr("emulator.scheduling.windows_compiled.CompiledWindows.cycle", lambda *_: None)
+    monkeypatch.setattr(Backfill, "_is_now_only", lambda _, entry, now: entry.partition == "all")
+    assert outcome(seed, version, compiled=True) == outcome(seed, version, compiled=False)
+
+
 CORES = [
     f"scontrol create reservation ReservationName={name} CoreCnt={count} StartTime=now+{start} Duration=20 Users=you"
     for name, count, start in product("rs", (3, 9), (1, 300))
