@@ -54,11 +54,12 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
 
 def _on_nodes(asked: Asked) -> Want:
     """Which nodes, and how many."""
-    tree, options, of_all = _tree(asked), asked.options, _gpus_in_all(asked)
+    tree, options = _tree(asked), asked.options
+    of_all = _gpus_in_all(asked) or options.gpus_per_task
     return Want(
         min_nodes=asked.nodes,
         most_nodes=asked.bounded,
-        # In blocks, and of GPUs in all, no more nodes are taken than are needed.
+        # In blocks, and of GPUs in all or for tasks, no more nodes are taken than are needed.
         target_nodes=asked.nodes if isinstance(tree, Blocks) or of_all else asked.target,
         cpus=asked.demand.cpus_shared or asked.cpus,
         choices=_choices(asked.request, asked.cluster),
@@ -74,9 +75,11 @@ def _on_nodes(asked: Asked) -> Want:
 def _with_cpus(want: Want, asked: Asked) -> Want:
     """How many CPUs of a node."""
     options, demand, rules, per_task = asked.options, asked.demand, asked.rules, asked.per_task
-    cpus_free = _cpus_free(asked)
+    cpus_free, of_tasks = _cpus_free(asked), _tasks_beside_gpus(asked) * per_task
     on_node = max(demand.cpus_on_node, demand.cpus_free, 0 if cpus_free else options.min_cpus or 0, asked.of_node)
-    most_on_node = FAR if options.tasks_per_node is None else max(asked.of_node, on_node, demand.cpus_in_all)
+    most_on_node = of_tasks if of_tasks < FAR else FAR
+    if options.tasks_per_node is not None:
+        most_on_node = max(asked.of_node, on_node, demand.cpus_in_all)
     per_node = most_on_node
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
@@ -110,10 +113,23 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
 
 
 def _cpus_free(asked: Asked) -> int:
-    """CPUs of --mincpus, where a node needs them free, though its sockets give tasks fewer; 0 where tasks have them."""
-    options = asked.options
-    bounded = options.tasks_per_socket is not None and not asked.rules.SOCKETS_HAVE_TASKS
+    """CPUs of --mincpus that a node needs free, though sockets or GPUs give tasks fewer; 0 where tasks have them."""
+    options, rules = asked.options, asked.rules
+    bounded = options.tasks_per_socket is not None and not rules.SOCKETS_HAVE_TASKS
+    of_gpus = bool(options.of_tasks) and not rules.CPUS_COME_WITH_GRES
+    bounded = bounded or of_gpus or _tasks_beside_gpus(asked) < FAR
     return options.min_cpus or 0 if bounded else 0
+
+
+def _tasks_beside_gpus(asked: Asked) -> int:
+    """Tasks of a node, beyond which --mincpus gives none of its CPUs to a job with GPUs in all, or for each task."""
+    options = asked.options
+    if not (options.gpus or options.of_tasks) or options.min_cpus is None or asked.rules.CPUS_COME_WITH_GRES:
+        return FAR
+    if options.tasks is None and options.of_tasks:
+        return 1  # As many tasks as nodes.
+    named = 0 if asked.named is None else int(np.count_nonzero(asked.named))
+    return _most_tasks_on_node(options, max(asked.nodes, named), asked.most)
 
 
 def _cpus_of_sockets(asked: Asked) -> int:

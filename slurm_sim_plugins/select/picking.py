@@ -220,10 +220,18 @@ class Picker:
         if not tree.joins(held):
             self._missing = FAR
             return
-        for node in tree.order(left, self._machine.weight, held, self._still):
+        for node in tree.order(left, self._ranks(), held, self._still, self._gres):
             if self._done() or self._full():
                 return
             self._take(node)
+
+    def _ranks(self) -> Ints:
+        """Nodes by weight, and of one weight those first with most of the generic resources that are wanted in all."""
+        if not self._gres.any():
+            return self._machine.weight
+        most = self._gres if self._near is None else self._near.nearby
+        _, ranks = np.unique(np.stack([self._machine.weight, -most]), axis=1, return_inverse=True)
+        return ranks.reshape(-1)
 
     def _by_leaves(self, left: Ints, tree: Tree) -> None:
         named = self._required & (left == 0)
@@ -271,7 +279,8 @@ class Picker:
 
     def _still(self) -> Missing:
         """What is still missing."""
-        return Missing(self._nodes - len(self._taken), self._target - len(self._taken), self._missing)
+        taken = len(self._taken)
+        return Missing(self._nodes - taken, self._target - taken, self._missing, max(self._gres_missing, 0))
 
     def _one_node(self, left: Ints) -> bool:
         """Whether a node was taken for a job to which its neighbours do not matter."""

@@ -23,11 +23,12 @@ FAR = 2**40
 
 
 class Missing(NamedTuple):
-    """What a job still needs: nodes at least, nodes that are welcome, and CPUs."""
+    """What a job still needs: nodes at least, nodes that are welcome, CPUs, and generic resources in all."""
 
     least: int
     welcome: int
     cpus: int
+    gres: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,9 @@ class Tree:
         """Whether there is a switch above all of these nodes."""
         return bool((self.nodes | ~nodes).all(axis=1).any())
 
-    def order(self, left: Ints, weights: Ints, held: Mask, missing: Callable[[], Missing]) -> Iterator[int]:
+    def order(
+        self, left: Ints, weights: Ints, held: Mask, missing: Callable[[], Missing], gres: Ints | None = None
+    ) -> Iterator[int]:
         """Nodes in the order in which a job takes them, for as long as it wants more.
 
         Args:
@@ -111,13 +114,14 @@ class Tree:
             weights: of the nodes.
             held: nodes that it has already.
             missing: says what it still needs.
+            gres: what each node has of the generic resources that it wants in all; None if it wants none.
         """
         need = missing()
         top = self._top(left, weights, held, need)
         if top < 0:
             return
         left, held = np.where(self.nodes[top], left, 0), held.copy()
-        weight = self._heaviest(left, weights, need)
+        weight = self._heaviest(left, weights, need, np.zeros_like(left) if gres is None else gres)
         for node in np.flatnonzero((left > 0) & (weights < weight)).tolist():
             held[node] = True
             yield node
@@ -183,13 +187,14 @@ class Tree:
                 best = switch
         return best
 
-    def _heaviest(self, left: Ints, weights: Ints, need: Missing) -> int:
+    def _heaviest(self, left: Ints, weights: Ints, need: Missing, gres: Ints) -> int:
         """The lowest weight such that the nodes up to it are enough; all that are lighter are needed."""
         least = need.welcome if self.by_cpus else need.least
         weight = 0
         for weight in np.unique(weights[left > 0]).tolist():
-            light = left[weights <= weight]
-            if light.sum() >= need.cpus and np.count_nonzero(light) >= least:
+            light = (left > 0) & (weights <= weight)
+            enough = left[light].sum() >= need.cpus and gres[light].sum() >= need.gres
+            if enough and np.count_nonzero(light) >= least:
                 break
         return weight
 
