@@ -263,7 +263,7 @@ class Controller(Part):
         cluster, agenda, ticks, passes, does = self.cluster, self.agenda, self._ticks, self.passes, self._does
         while min(agenda.next, ticks.next) <= until if until < math.inf else not self._idle():
             if ticks.is_next():
-                ticks.take(does, until if observe is None else None)
+                ticks.take(does, until, observe is not None)
             else:
                 cluster.now, rank, _, kind, *about = agenda.take()
                 void = bool(self._alone) and self._is_void(kind, about)

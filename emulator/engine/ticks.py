@@ -122,12 +122,13 @@ class Ticks(Part):
         event = self.agenda.first
         return event is None or (self._ticks[0][0], self._ticks[0][5]) < (event[0], event[2])
 
-    def take(self, does: Mapping[Kind, Callable[..., None]], until: float | None) -> None:
+    def take(self, does: Mapping[Kind, Callable[..., None]], until: float, observed: bool) -> None:
         """Do what is due, and once more after its period; or later, if until then there is nothing to find.
 
         Args:
             does: what each kind does.
-            until: to when the run goes, if ticks may be left out.
+            until: to when the run goes.
+            observed: whether each time counts at which priorities are worked out.
         """
         self.cluster.now, *_, tick = heappop(self._ticks)
         number = self.agenda.number()
@@ -142,7 +143,7 @@ class Ticks(Part):
             return
         stride = passes.stride if backfills else tick.period
         quiet = 0.0
-        if until is not None and stride and at < self.agenda.next:
+        if stride and at < self.agenda.next and not (calculates and observed):
             quiet = self._quiet_until(calculates, until)
         if quiet == math.inf:
             quiet = self._standstill.known_rest

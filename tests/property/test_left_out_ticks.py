@@ -10,15 +10,17 @@ import os
 import numpy as np
 import pytest
 
+from emulator.accounting.journal import Journal
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.engine.passes import Passes
+from emulator.engine.ticks import Ticks
 from emulator.limits.usage import Usage
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from tests.builders.rough_clusters import prepared
 
-MANY = int(os.environ.get("LEFT_OUT_TICKS", "15"))
+MANY = int(os.environ.get("LEFT_OUT_TICKS", "16"))
 LOOKED_AT = (200.0, 905.0, 4000.0, 15_000.0, 25_000.0, 35_000.0)
 """Seconds at which two runs are compared: most runs end by the third, and before the fifth usage is reset once."""
 
@@ -41,10 +43,17 @@ class RenewalsAreNews(Passes):
         self._idle_renewals = 0
 
 
-def played_by(passes: type[Passes], seed: int) -> Controller:
-    """A random cluster whose loops are of this class."""
+class EveryTick(Ticks):
+    """Leaves none out."""
+
+    def _quiet_until(self, calculates: bool, until: float) -> float:
+        return 0.0
+
+
+def with_every_tick(seed: int, passes: type[Passes] = Passes) -> Controller:
+    """A random cluster in which no tick is left out, and whose loops are of this class."""
     made = prepared(seed)
-    made.passes.__class__ = passes
+    made._ticks.__class__, made.passes.__class__ = EveryTick, passes
     return made
 
 
@@ -65,27 +74,39 @@ def state_of(made: Controller, *, reasons: bool = True) -> dict[str, object]:
     return found
 
 
-def pass_by() -> None:
-    """Observe nothing: an observer sees each tick, so that none is left out."""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_what_is_left_out_changes_nothing(seed: int) -> None:
     """Neither ticks, nor passes without news, nor looks after a renewal that leaves the order."""
-    leaping, ticking = prepared(seed), prepared(seed)
-    looking, renewing = played_by(LooksAlways, seed), played_by(RenewalsAreNews, seed)
+    leaping, ticking, renewing = prepared(seed), with_every_tick(seed), prepared(seed)
+    looking = with_every_tick(seed, LooksAlways)
+    renewing.passes.__class__ = RenewalsAreNews
     for second in LOOKED_AT:
         leaping.run(until=second)
-        ticking.run(until=second, observe=pass_by)
+        ticking.run(until=second)
         assert state_of(leaping) == state_of(ticking), f"at {second:g} s"
         if second == LOOKED_AT[-1]:
             break
-        looking.run(until=second, observe=pass_by)
+        looking.run(until=second)
         renewing.run(until=second)
         expected = state_of(leaping, reasons=False)
         assert state_of(looking, reasons=False) == expected, f"with all passes at {second:g} s"
         assert state_of(renewing, reasons=False) == expected, f"with looks after renewals at {second:g} s"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(MANY))
+def test_what_is_left_out_leaves_nothing_to_note(seed: int) -> None:
+    """Nor does one that looks after every event see less: each wait, factor, share and state of a node is noted."""
+    leaping, ticking = prepared(seed), with_every_tick(seed)
+    journals = [Journal(made) for made in (leaping, ticking)]
+    for made, journal in zip((leaping, ticking), journals, strict=True):
+        made.run(until=LOOKED_AT[-1], observe=journal)
+    tables = [journal.take_tables() for journal in journals]
+    assert tables[0].keys() == tables[1].keys()
+    for name, columns in tables[0].items():
+        for column, values in columns.items():
+            np.testing.assert_array_equal(values, tables[1][name][column], err_msg=f"{name}: {column}")
 
 
 @pytest.mark.slow
