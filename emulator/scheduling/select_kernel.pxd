@@ -12,7 +12,7 @@ cdef long long BY_LEAF, LEAF, LEAF_BEHIND, LEAF_FIRST, LEFT, MANY, ROWS, USED, W
 cdef class Code:
     cdef readonly long long min_nodes, most_nodes, cpus, per_task, on_node, given, per_node, ranked, per_core, whole
     cdef readonly long long memory_per_node, memory_per_cpu, memory_of_core, all_memory, gres, gres_kinds
-    cdef readonly long long last_first, first_node, big, many_big, highest, plain, whole_tasks, steady, rows
+    cdef readonly long long last_first, first_node, singly, big, many_big, highest, plain, whole_tasks, steady, rows
 
 cdef class Counts:
     cdef public long long cpus, nodes, big
@@ -48,6 +48,10 @@ cpdef bint enough(Code code, Counts counts) noexcept
 cpdef long long pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1
+@cython.locals(
+    level=cython.longlong, left=cython.longlong, missing=cython.longlong, highest=cython.longlong, many=cython.longlong,
+    node=cython.longlong)
+cdef bint _may_suffice(Code code, long long[::1] capacity) noexcept
 cdef long long _pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1

@@ -45,6 +45,7 @@ class Code:
         highest: more CPUs than this no node gives.
         plain: whether a node counts with each unit that is free: a unit is a CPU, and memory is not by CPU.
         whole_tasks: of a multiple of so many CPUs; 1 for any.
+        singly: whether it is tried again without each one of the smallest nodes, and not without all of them.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -68,6 +69,7 @@ class Code:
     gres_kinds: int
     last_first: int
     first_node: int
+    singly: int
     big: int
     many_big: int
     highest: int
@@ -232,7 +234,8 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     """Fill in the nodes that are taken, and the CPUs of each; how many they are, or 0 if they do not do.
 
     Where only so many nodes may be taken, those with least are left out, more and more, till it fits, but no more than
-    leave as many as the job must have: of equal ones the last stay.
+    leave as many as the job must have: of equal ones the last stay. They are left out one by one (``singly``), else all
+    that have as much at a time.
 
     Args:
         code: the request.
@@ -243,7 +246,7 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
         taken: room for the answer.
     """
     found = _pick(code, machine, weights, capacity, sets, taken)
-    if found or code.most_nodes == FAR:
+    if found or code.most_nodes == FAR or not _may_suffice(code, capacity):
         return found
     rest, more = sets[LARGE], -code.min_nodes
     for node in range(len(rest)):
@@ -258,8 +261,26 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
             if rest[node] == lowest and more > 0:
                 rest[node] = 0
                 more -= 1
+                if code.singly:
+                    break
         found = _pick(code, machine, weights, rest, sets, taken)
     return found
+
+
+def _may_suffice(code: Code, capacity: Ints) -> bool:
+    """Whether as many nodes as there may be can have the CPUs at all: the largest of them, level by level."""
+    level, left, missing = FAR, code.most_nodes, code.cpus
+    while missing > 0 and left > 0:
+        highest, many = 0, 0
+        for node in range(len(capacity)):
+            if highest < capacity[node] < level:
+                highest, many = capacity[node], 0
+            many += 1 if capacity[node] == highest else 0
+        if highest == 0:
+            return False
+        many = min(many, left)
+        level, left, missing = highest, left - many, missing - many * highest
+    return missing <= 0
 
 
 def pick_pieces(

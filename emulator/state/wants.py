@@ -215,6 +215,7 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         # select/linear does neither (recorded).
         last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
         first_node=asked.one_node and first,
+        left_out_singly=rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes,
         sure_of_gres=_sure_of_gres(want, asked),
     )
 

@@ -10,6 +10,7 @@ spare; else from the lowest index up. (Observations C1 to C6.) Below switches
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -267,7 +268,8 @@ def _pick(
 ) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
-    But none that are named, and no more than leave as many as the job must have: of equal ones the last stay.
+    But none that are named, and no more than leave as many as the job must have: of equal ones the last stay. They are
+    left out one by one (``left_out_singly``), else all that have as much at a time.
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
     the CPUs of others (``by_looks``) may do without some of them, too. ``sizes``: the CPUs with which
     nodes count as the one that fits best is chosen, where they are not those of ``capacity``. ``near``: what nodes
@@ -286,15 +288,34 @@ def _pick(
     if picked is not None or not again or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
-    more = np.count_nonzero(capacity) - want.least_nodes
-    for level in np.unique(capacity[(capacity > 0) & ~named]).tolist():
-        if more <= 0 or picked is not None:
-            break
-        least = np.flatnonzero((capacity == level) & ~named)[:more]
-        capacity, more = capacity.copy(), more - len(least)
+    more = int(np.count_nonzero(capacity)) - want.least_nodes
+    if more <= 0 or not _may_suffice(want, capacity):
+        return None
+    for least in _left_out(want, capacity, named, more):
+        capacity = capacity.copy()
         capacity[least] = 0
         picked = picker(capacity).pick()
+        if picked is not None:
+            break
     return picked
+
+
+def _may_suffice(want: Want, capacity: Ints) -> bool:
+    """Whether as many nodes as there may be can have the CPUs at all: else it is not worth the while to try."""
+    if want.most_nodes is None or want.by_looks:
+        return True
+    return int(np.sort(capacity)[::-1][: want.most_nodes].sum()) >= want.cpus
+
+
+def _left_out(want: Want, capacity: Ints, named: Mask, more: int) -> Iterator[Ints]:
+    """Nodes that are left out next, in turn, so many in all: those with least first."""
+    nodes = np.flatnonzero((capacity > 0) & ~named)
+    nodes = nodes[np.argsort(capacity[nodes], kind="stable")][:more]
+    if want.left_out_singly:
+        yield from nodes[:, None]
+        return
+    for level in np.unique(capacity[nodes]).tolist():
+        yield nodes[capacity[nodes] == level]
 
 
 def _places(want: Want, machine: Machine, nodes: list[int]) -> int:

@@ -342,6 +342,11 @@ def _ranges(conf: SlurmConf) -> str:
     return "jobs of a range of nodes with --ntasks-per-node or --nodelist"
 
 
+def _few_nodes(conf: SlurmConf) -> str:
+    linear = conf.parameters.text("SelectType") == "select/linear"
+    return "" if linear else "jobs that may have only so many nodes (-N, MaxNodes)"
+
+
 def _by_looks(conf: SlurmConf) -> str:
     return _partitions(_least_loaded(conf))
 
@@ -596,6 +601,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GRACE_IS_REMEMBERED": _grace,
     "GRACE_IS_FORGOTTEN": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
+    "SMALL_NODES_LEFT_OUT_SINGLY": _few_nodes,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,

@@ -549,6 +549,15 @@ class Rules:
         "not named in the release notes; both recordings and 81 questions show it, recordings of 24.11 do not",
         *("26.05/g_a1_pack_lln", "26.05/first/g_a1_pack_lln"),
     )
+    SMALL_NODES_LEFT_OUT_SINGLY: bool = _rule(
+        "24.11",
+        "where a job may have only so many nodes and those that are taken first do not suffice, they are sought again "
+        "without the one with fewest free CPUs, then without the next one, and so on",
+        "they are sought again without all nodes that have as few",
+        "not named in the release notes; asked of each of three versions",
+        *("few_nodes-22.05", "few_nodes-24.11", "few_nodes-26.05"),
+        *("few_nodes_of_switches-24.11", "few_nodes_of_switches-26.05"),
+    )
     TIME_MIN_GROWS: bool = _rule(
         "25.05",
         "a job with --time-min that backfill starts keeps as much of its limit as the plan leaves, in whole minutes",
