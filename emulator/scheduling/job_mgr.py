@@ -199,16 +199,18 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 
 
 def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
-    """Whether the nodes for the first count of a feature are in use: for a job of whole nodes no other is tried then.
+    """Whether others keep the nodes for the first count of a feature from a job: no other count is tried then.
 
-    So it waits, though there may not be enough nodes for the other counts (asked of 24.11).
+    So it waits, though there may not be enough nodes for the other counts (asked of 24.11 and 26.05). From a job of
+    whole nodes any other keeps them.
     """
     want = job.wants[partition.name]
-    if not want.whole or not want.choices[-1].counts:
+    if not want.choices[-1].counts:
         return False
     mask, count = want.choices[-1].counts[0]
     there = partition.nodes & mask & large_enough(job.options, cluster)
-    if int((there & (cluster.free.jobs == 0)).sum()) >= count:
+    kept = cluster.free.jobs > 0 if want.whole else cluster.nodes_alone()
+    if int((there & ~kept).sum()) >= count:
         return False
     first = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None, choices=(Choice(there),))
     return fits_unplaced(first, partition.nodes, cluster)

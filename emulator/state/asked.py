@@ -109,13 +109,14 @@ class Asked:
     def bounded(self) -> int | None:
         """How many nodes it may have at most; None for any number.
 
-        MaxNodes of the partition bounds a job that could do with as many. GPUs are not shared out among more nodes
-        than there are tasks, but in versions in which they go beyond.
+        MaxNodes of the partition bounds a job that could do with as many, and one that counts nodes by features. GPUs
+        are not shared out among more nodes than there are tasks, but in versions in which they go beyond.
         """
         bound, options = self.partition.max_nodes, self.options
         if self.most is not None:
             return self.most
-        if bound is not None and self.nodes <= bound < min(self.cpus, int(self.partition.nodes.sum())):
+        beyond = FAR if "*" in options.constraint else self.cpus
+        if bound is not None and self.nodes <= bound < min(beyond, int(self.partition.nodes.sum())):
             return bound
         of_tasks = options.tasks is not None and options.gpus and not self.beyond_tasks
         return max(self.nodes, options.tasks or 0) if of_tasks else None

@@ -393,7 +393,7 @@ class Cluster:
         want = self.want(job, partition)
         if free is None:
             free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job, partition)
-            usable = usable & ~self._alone() if want.switches else usable
+            usable = usable & ~self.nodes_alone() if want.switches else usable
         plain = want.first is None and want.heavier is None and not self.cores_are_reserved
         if plain and self.compiled is not None:
             code = self.compiled.code(job, partition)
@@ -401,7 +401,7 @@ class Cluster:
                 return self.compiled.select(want, code, usable, free)
         return self.choose(want, free, usable)
 
-    def _alone(self) -> Mask:
+    def nodes_alone(self) -> Mask:
         """Nodes that jobs have for themselves."""
         nodes = self.no_nodes()
         for job in (*self.running.values(), *self.suspended.values()):
