@@ -150,7 +150,7 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
     """A job has so many CPUs on each node for its memory; in newer versions its tasks share them."""
     # sbatch takes --cpus-per-task for --mincpus, too.
-    if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > max(options.min_cpus or 0, options.cpus_per_task or 0):
+    if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > max(options.min_cpus or 1, options.cpus_per_task or 1):
         if options.tasks_per_node:
             demand.cpus_per_task = -(-cpus // options.tasks_per_node)
             cpus = max(cpus, demand.cpus_per_task * options.tasks_per_node)
