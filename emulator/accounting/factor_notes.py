@@ -51,11 +51,7 @@ class FactorNotes:
             if known.get(key[1]) is priced:
                 continue
             known[key[1]] = priced
-            by_name = priced.factors
-            factors = np.array([[by_name.get(name, 0.0)] for name in FACTORS])
-            total = max(1, int(priced.total) + job.site - job.nice)
-            whole = np.array([[key[1]], [self._text(priced.resources)], [job.site]])
-            self._note([key], np.array([job.id]), now, np.array([total]), factors, whole)
+            self._note_one(job, partition.name, key, priced, now)
 
     def many(self, jobs: list[Job], column: Priorities, parts: Parts, now: float) -> None:
         """Note what the priorities of jobs in one partition each were worked out from, which were answered together.
@@ -68,7 +64,7 @@ class FactorNotes:
         """
         if parts.of_requests is not self._requests:
             self._requests, self._texts = parts.of_requests, []
-        self._texts += [self._text(each.resources) for each in parts.of_requests[len(self._texts) :]]
+        self._texts += [self._text(text_of(each.resources)) for each in parts.of_requests[len(self._texts) :]]
         facts = np.empty((4, len(jobs)), dtype=np.int64)
         facts_of(jobs, self.rows.texts("partition"), facts)
         ids, places, partitions, sites = facts
@@ -80,6 +76,20 @@ class FactorNotes:
         """A job waits no longer."""
         self._known.pop(number, None)
         self._free += self._places.pop(number, {}).values()
+
+    def _note_one(self, job: Job, partition: str, key: tuple[int, int], priced: Priority, now: float) -> None:
+        """As :meth:`_note`, of one job: for so few numbers columns would take longer."""
+        factors = [priced.factors.get(name, 0.0) for name in FACTORS]
+        tres = text_of(priced.resources)
+        whole = [key[1], self._text(tres), job.site]
+        place = self._places.get(key[0], NO_PLACES).get(key[1], -1)
+        if place < 0:
+            place = self._new_place(key)
+        elif self._factors[:, place].tolist() == factors and self._whole[:, place].tolist() == whole:
+            return
+        self._factors[:, place], self._whole[:, place] = factors, whole
+        total = max(1, int(priced.total) + job.site - job.nice)
+        self.rows.add(job.id, now, partition, total, *factors, tres, job.site)
 
     def _note(
         self,
@@ -113,7 +123,12 @@ class FactorNotes:
             self._whole = np.concatenate([self._whole, self._whole], axis=1)
         return place
 
-    def _text(self, resources: Mapping[str, float]) -> int:
-        """The number of the text of factors of resources."""
+    def _text(self, text: str) -> int:
+        """The number of a text of factors of resources."""
         texts = self.rows.texts("tres")
-        return texts.setdefault(",".join(f"{name}={share!r}" for name, share in resources.items()), len(texts))
+        return texts.setdefault(text, len(texts))
+
+
+def text_of(resources: Mapping[str, float]) -> str:
+    """Factors of resources, such as ``CPU=0.25,MEM=0.5``."""
+    return ",".join(f"{name}={share!r}" for name, share in resources.items())

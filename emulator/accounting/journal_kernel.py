@@ -7,6 +7,7 @@ It looks at all of them after each pass: tens of millions of looks in a log of a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from emulator.scheduling.numbers import Answered
@@ -63,6 +64,22 @@ def _has_moved(before: Any, planned: Any) -> bool:
     if before is planned:
         return False
     return before is None or planned is None or abs(before - planned) >= MINUTE
+
+
+def moved_plans(jobs: Iterable[Job], told: dict[int, float]) -> list[Job]:
+    """Those of some jobs whose planned start has moved since it was told; what is told now is noted.
+
+    Args:
+        jobs: of which.
+        told: planned starts in seconds, by id.
+    """
+    moved: list[Job] = []
+    for job in jobs:
+        planned = job.planned_start
+        if planned is not None and _has_moved(told.get(job.id), planned):
+            told[job.id] = planned
+            moved.append(job)
+    return moved
 
 
 def shown_priority(job: Job) -> int:

@@ -28,7 +28,7 @@ class RowBuffer:
     """
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
-        self._columns = {name: array(KINDS[kind]) for name, kind in kinds.items()}
+        self._columns: dict[str, array[Any]] = {name: array(KINDS[kind]) for name, kind in kinds.items()}
         self._rows: list[tuple[float | str | None, ...]] = []
         self._texts: list[dict[str, int] | None] = [{} if kind == "text" else None for kind in kinds.values()]
 
@@ -51,7 +51,10 @@ class RowBuffer:
         """Add so many rows at once: of each column its values, texts by their numbers, or one value for all rows."""
         self._take_in()
         for column, value in zip(self._columns.values(), values, strict=True):
-            column.frombytes(np.broadcast_to(np.asarray(value, dtype=column.typecode), many).tobytes())
+            if isinstance(value, np.ndarray):
+                column.frombytes(value.astype(column.typecode, copy=False).tobytes())
+            else:
+                column.fromlist([value] * many)
 
     def _take_in(self) -> None:
         """Put rows into columns, many at once: that is a good deal faster than one by one."""
@@ -63,7 +66,7 @@ class RowBuffer:
             try:
                 column.fromlist([*values])
             except TypeError:
-                column.fromlist([math.nan if value is None else value for value in values])  # type: ignore[misc]
+                column.fromlist([math.nan if value is None else value for value in values])
         self._rows.clear()
 
     def take_columns(self) -> Columns:

@@ -17,7 +17,6 @@ from emulator.workload.request import JobRequest
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.views import View
 
-MINUTE = 60.0
 """Seconds by which a planned start must move to be told: plans change with every pass."""
 REPORT_EVERY = 64
 """Ends of jobs between two reports of progress; of the first jobs each is reported, for a run may have no more."""
@@ -151,12 +150,12 @@ class Telling:
 
     def _tell_plans(self, told: dict[int, float]) -> None:
         """Tell planned starts that have moved."""
+        from emulator.accounting.journal_kernel import moved_plans
+
         assert self._notifier is not None
-        for job in self._cluster.waiting.values():
-            planned = job.planned_start
-            if planned is not None and not abs(planned - told.get(job.id, -MINUTE)) < MINUTE:
-                told[job.id] = planned
-                self._notifier.reserved(self._now, job, planned, "")
+        for job in moved_plans(self._cluster.waiting.values(), told):
+            assert job.planned_start is not None
+            self._notifier.reserved(self._now, job, job.planned_start, "")
 
     @property
     def _now(self) -> int:
