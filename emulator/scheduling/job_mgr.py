@@ -11,7 +11,7 @@ import numpy as np
 
 from emulator.config.slurm.versions import Rules
 from emulator.scheduling.no_switch import is_beyond_switches
-from emulator.state.asked import known_nodes, nodes_by_tasks
+from emulator.state.asked import INVALID_GRES, known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
 from emulator.state.demand import demand_of
 from emulator.state.features import choices
@@ -130,6 +130,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_limits(job, named, cluster)
     _check_licenses(request, cluster)
+    _check_gpus(request.options, partitions, lifted)
     _check_tasks(request.options, partitions, cluster)
     if not updated:
         _check_excluded(request.options)
@@ -592,6 +593,13 @@ def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
         too_many = name in cluster.licenses and count > cluster.licenses[name][0]
         if name not in cluster.licenses or (too_many and not cluster.parameters.allow_zero_lic):
             raise RejectedError("Invalid license specification")
+
+
+def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: frozenset[str]) -> None:
+    """Refuse fewer GPUs in all than MinNodes of each partition, of a job that may have as many nodes as it likes."""
+    gpus, fewest = sum(one.count for one in options.gpus), min(partition.min_nodes for partition in partitions)
+    if 0 < gpus < fewest and options.max_nodes is None and "PARTITIONMINNODES" not in lifted:
+        raise RejectedError(INVALID_GRES)
 
 
 def _check_tasks(options: BatchOptions, partitions: list[Partition], cluster: Cluster) -> None:
