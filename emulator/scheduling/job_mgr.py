@@ -426,7 +426,10 @@ def _closed_to(job: Job, partition: Partition, least: bool = True) -> str | None
     want = job.wants[partition.name]
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
-    return want.never or _bound(job, partition, least)
+    if want.never and want.never != TOO_MUCH_MEMORY:
+        return want.never
+    # How many nodes there may be is looked at before their memory.
+    return _bound(job, partition, least) or want.never or None
 
 
 def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:

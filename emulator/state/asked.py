@@ -96,8 +96,8 @@ class Asked:
 
     @property
     def one_node(self) -> bool:
-        """Whether it gets one node."""
-        return self.most == 1 or (self.options.tasks == 1 and self.nodes == 1)
+        """Whether it gets one node, as it says, or as MaxNodes of the partition does."""
+        return self.most == 1 or (self.nodes == 1 and (self.options.tasks == 1 or self.partition.max_nodes == 1))
 
     @property
     def shares(self) -> bool:
