@@ -74,13 +74,13 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     demand.cpus_per_gpu = cpus if (on_node or in_all) and options.tasks_per_gpu is None else 0
     # Of GPUs that are wanted in all each node has one at least.
     demand.cpus_on_node = (on_node or (1 if demand.cpus_in_all else 0)) * cpus
-    per_gpu = options.memory_per_gpu or partition.default_memory_per_gpu
+    per_gpu, by_gpus = options.memory_per_gpu or partition.default_memory_per_gpu, False
     if options.memory_per_node is not None:
         demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
     elif options.memory_per_cpu:
         demand.per_cpu = float(options.memory_per_cpu)
     elif per_gpu and (on_node or in_all):
-        demand.on_node, demand.per_gpu = on_node * per_gpu, per_gpu if in_all else 0.0
+        demand.on_node, demand.per_gpu, by_gpus = on_node * per_gpu, per_gpu if in_all else 0.0, True
     elif partition.default_memory_per_cpu:
         demand.per_cpu = min(partition.default_memory_per_cpu, FAR)
     elif partition.default_memory_per_node:
@@ -91,7 +91,9 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     if not partition.max_memory_per_cpu and not partition.max_memory_per_node:
         return demand
     memory = machine.memory[partition.nodes]
-    asked = int(memory[0]) if demand.whole_memory and len(memory) else demand.on_node
+    # Memory that goes by GPUs is not known here: all that the first node has is bounded, as where none is stated.
+    all_of_it = demand.whole_memory or by_gpus
+    asked = int(memory[0]) if all_of_it and len(memory) else demand.on_node
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     first = int(machine.cpus[partition.nodes.argmax()]) if alone else 0
     _bound(demand, options, partition, asked, first)
@@ -149,8 +151,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
     """A job has so many CPUs on each node for its memory; in newer versions its tasks share them."""
-    # sbatch takes --cpus-per-task for --mincpus, too.
-    if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > max(options.min_cpus or 1, options.cpus_per_task or 1):
+    # sbatch takes --cpus-per-task and --ntasks-per-node for --mincpus, too.
+    if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > options.fewest_cpus:
         if options.tasks_per_node:
             demand.cpus_per_task = -(-cpus // options.tasks_per_node)
             cpus = max(cpus, demand.cpus_per_task * options.tasks_per_node)
