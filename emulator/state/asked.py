@@ -100,6 +100,18 @@ class Asked:
         return self.most == 1 or (self.nodes == 1 and (self.options.tasks == 1 or self.partition.max_nodes == 1))
 
     @property
+    def goes_first(self) -> bool:
+        """Whether, in versions that do so, it gets the first node with room: one is all that it may have.
+
+        So it is also with one that states no more tasks than there are to be on a node, and no number of nodes.
+        """
+        options = self.options
+        together = options.tasks_per_node is not None and (options.tasks or 0) <= options.tasks_per_node
+        unstated = options.min_nodes is None and options.max_nodes is None and not options.spread
+        by_tasks = self.nodes == 1 and self.most is None and together and unstated
+        return self.rules.FIRST_NODE_FOR_ONE and (self.one_node or by_tasks)
+
+    @property
     def shares(self) -> bool:
         """Whether it may have resources that others have."""
         can = has_rows(self.partition) and self.options.share

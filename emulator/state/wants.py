@@ -84,7 +84,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
         per_node = min(per_node, max(per_task, demand.cpus_on_node, demand.cpus_in_all))
-    if asked.one_node and asked.whole and rules.FIRST_NODE_FOR_ONE:
+    if asked.goes_first and asked.whole:
         per_node = FAR
     if _too_few_tasks(asked):
         on_node = FAR
@@ -202,7 +202,6 @@ def _by_selection(want: Want, asked: Asked) -> Want:
     # One that is to be spread gets the first node then, whatever others have to spare, and is not spread.
     spread = asked.options.spread and asked.one_node and rules.SPREAD_BY_WEIGHTS
     loads = partition.least_loaded and not spread
-    first = rules.FIRST_NODE_FOR_ONE and not loads and not asked.whole_nodes
     return replace(
         want,
         first_fit=apart and not rules.WHOLE_NODES_BY_SIZE,
@@ -214,7 +213,7 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         by_looks=loads and rules.LEAST_LOADED_BY_LOOKS,
         # select/linear does neither (recorded).
         last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
-        first_node=asked.one_node and first,
+        first_node=asked.goes_first and not loads and not asked.whole_nodes,
         left_out_singly=rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes,
         sure_of_gres=_sure_of_gres(want, asked),
     )

@@ -51,8 +51,8 @@ class Rules:
 
     FIRST_NODE_FOR_ONE: bool = _rule(
         "26.05",
-        "a job of -N1 or -n1, or of a partition with MaxNodes=1, gets the first node that has room for it, by weight "
-        "and then in the order of the file; "
+        "a job of -N1 or -n1, of no more tasks than --ntasks-per-node, or of a partition with MaxNodes=1, gets the "
+        "first node that has room for it, by weight and then in the order of the file; "
         "GPUs of nodes that were looked at before count for a job of --gpus, which may get fewer, or, where they have "
         "types, waits for ever",
         "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
