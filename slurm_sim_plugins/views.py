@@ -11,7 +11,9 @@ hooks: the emulator, or a test.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurm_sim_plugins.block_state import BlockState
@@ -29,6 +31,8 @@ from slurm_sim_plugins.tiers import Stay, Tiers
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_ORDER = attrgetter("_order")
 
 
 class ClusterState(Counts):
@@ -60,6 +64,17 @@ class ClusterState(Counts):
     def reason(self, job: Job) -> str:
         """Why a job waits, in the words of ``squeue``; on a cluster with nodes as the last pass left it."""
         return "Resources" if job is self.head else "Priority"
+
+    def _position(self, job: Job) -> int:
+        """The position of a waiting job in the queue, from 1."""
+        waiting = self._waiting
+        # Most stand at the end.
+        return len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
+
+    @property
+    def _length(self) -> int:
+        """How many jobs wait."""
+        return len(self._waiting)
 
 
 class SchedulingView(ClusterState):

@@ -291,6 +291,20 @@ def explain() -> None:
         for job in (int(waits["job_id"][0]), longest, int(waits["job_id"][-1])):
             whole, megabytes = min(measure([program, "explain", str(explained), str(job)]) for _ in range(3))
             click.echo(f"  job {job:6} {whole:6.2f} CPU s  {megabytes:5.0f} MB")
+    explain_slurm(program)
+
+
+def explain_slurm(program: str) -> None:
+    """A week in Slurm's timing, the whole process, with a folder of the run."""
+    week = TRACES.parent / "slurm" / "ub-hpc"
+    if not week.exists():
+        return
+    words = [program, "run", str(week / "workload_week.events.gz"), "--slurm-conf", str(week / "slurm_sim.conf")]
+    with tempfile.TemporaryDirectory() as folder:
+        seconds, _ = measure([*words, "--no-progress", "--out", f"{folder}/plain"])
+        recording, _ = measure([*words, "--no-progress", "--out", f"{folder}/explained", "--explain"])
+    ratio = recording / seconds
+    click.echo(f"  UB-HPC     {seconds:6.2f} CPU s   explained {recording:6.2f} CPU s   ratio {ratio:.2f}, at most 1.3")
 
 
 def sacct() -> None:

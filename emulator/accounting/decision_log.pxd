@@ -2,6 +2,7 @@
 cimport cython
 from emulator.accounting.eventlog cimport EventLog, seconds
 from slurm_sim_plugins.counts cimport Counts
+from slurm_sim_plugins.entry cimport Entry
 
 cdef class DecisionLog:
     cdef public dict _by, _planned
@@ -13,7 +14,7 @@ cdef class DecisionLog:
     cdef public double _instant
     cdef public str _instant_text
 
-    @cython.locals(counts=Counts, waiting=list, free=cython.longlong, position=cython.Py_ssize_t)
+    @cython.locals(counts=Counts, free=cython.longlong)
     cpdef job_submitted(self, job, double now)
     @cython.locals(counts=Counts, free=cython.longlong, waiting=cython.longlong)
     cpdef pass_done(self, view)
@@ -25,6 +26,10 @@ cdef class DecisionLog:
     cpdef decided(self, str hook, view, decision)
     @cython.locals(why=str)
     cdef _started(self, str hook, view, decision)
+    @cython.locals(begun=str, over=str, number=str, index=cython.Py_ssize_t)
+    cdef _reserved(self, str hook, view, decision)
+
+cdef str _time_text(time)
 
 cdef class Noted:
     cdef public DecisionLog _log

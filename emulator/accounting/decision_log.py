@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import json
 import math
-from bisect import bisect_left
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any
 
 from emulator.accounting.eventlog import EventLog, as_text, reason_text, seconds
 from emulator.state.instants import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.entry import Entry
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.views import ClusterState, SchedulingView
 
-_ORDER = attrgetter("_order")
 OVER = object()
 """Stands for the next decision of a scheduler that makes no more."""
 MOST_NAMED = 50
@@ -75,15 +74,10 @@ class DecisionLog:
         cluster_state, counts = self._cluster_state, self._counts
         if cluster_state is None:
             return
-        if counts is not None:
-            waiting, free = counts._waiting, counts.free
-        else:
-            waiting, free = cluster_state._waiting, cluster_state.free
-        number = job.id
-        # Most stand at the end.
-        position = len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
-        facts = f'"job":{number},"position":{position},"waiting":{len(waiting)},"free":{free}'
-        self._log.line(f'{self._begun(now)}"queued",{facts},"head":{waiting[0].id}}}\n')
+        free = cluster_state.free if counts is None else counts.free
+        many, head = cluster_state._length, cluster_state.head.id  # type: ignore[union-attr]
+        facts = f'"job":{job.id},"position":{cluster_state._position(job)},"waiting":{many},"free":{free}'
+        self._log.line(f'{self._begun(now)}"queued",{facts},"head":{head}}}\n')
 
     def priority_set(self, view: Any, answer: Any) -> None:
         """Jobs were given numbers; the first one of each is noted."""
@@ -137,7 +131,7 @@ class DecisionLog:
             head, free, waiting = counts.head, counts.free, len(counts._waiting)
         else:
             head, free = view.head, view.free
-            waiting = len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
+            waiting = len(view.queue) if self._cluster_state is None else self._cluster_state._length
         first = "null" if head is None else head.id
         if free == self._free_left and waiting == self._waiting_left and first == self._left:
             return
@@ -164,14 +158,17 @@ class DecisionLog:
         return self._begun(counts.now if counts is not None and counts is view else view.now)
 
     def decided(self, hook: str, view: Any, decision: Any) -> None:
-        """A scheduler has decided."""
+        """A scheduler has decided; where it plans many jobs at once, there is a line for each."""
         if type(decision) is Start:
             self._started(hook, view, decision)
+            return
+        if isinstance(decision, Reserve):
+            self._reserved(hook, view, decision)
             return
         job = getattr(decision, "job", None)
         number = job.id if type(job) is Job else _id_of(job)
         kind = WORDS.get(type(decision)) or _word_of(decision)
-        at = f',"at":{json.dumps(_number(decision.time))}' if kind in TIMED else ""
+        at = f',"at":{_time_text(decision.time)}' if kind == WORDS[Wake] else ""
         reason = getattr(decision, "reason", "")
         why = reason_text(str(reason)) if reason else ""
         self._log.line(
@@ -184,6 +181,17 @@ class DecisionLog:
         number = job.id if type(job) is Job else _id_of(job)
         why = reason_text(str(reason)) if reason else ""
         self._log.line(f'{self._begun_at(view)}"decide","job":{number},"decision":"start"{why},{self._by[hook]}}}\n')
+
+    def _reserved(self, hook: str, view: Any, decision: Reserve) -> None:
+        """A scheduler plans jobs, which is most of what it decides where there is a long queue."""
+        jobs, times, reason = decision.job, decision.time, decision.reason
+        if isinstance(jobs, Job) or not isinstance(jobs, Sequence):
+            jobs, times = (jobs,), (times,)
+        begun = f'{self._begun_at(view)}"decide","job":'
+        over = f"{reason_text(str(reason)) if reason else ''},{self._by[hook]}}}\n"
+        for index, job in enumerate(jobs):
+            number = str(job.id) if isinstance(job, Entry) else _id_of(job)
+            self._log.line(f'{begun}{number},"decision":"reserve","at":{_time_text(times[index])}{over}')
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
         self._log.line(self._noted(view, event, job, hook, **facts))
@@ -237,10 +245,6 @@ class Noted:
 
     def _note(self, decision: Any) -> None:
         log, hook, view = self._log, self._hook, self._view
-        if isinstance(decision, Reserve):
-            for one in decision.parts():
-                log.decided(hook, view, one)
-            return
         log.decided(hook, view, decision)
         if isinstance(decision, MakeRoom):
             self._asked = decision.job
@@ -250,13 +254,10 @@ WORDS: dict[type, str] = {
     Start: "start",
     Move: "move",
     Preempt: "preempt",
-    Reserve: "reserve",
     MakeRoom: "make room",
     Wake: "wake",
 }
 """What a decision is called."""
-TIMED = (WORDS[Reserve], WORDS[Wake])
-"""Decisions about a time."""
 
 
 def _number(value: Any) -> float | None:
@@ -268,6 +269,17 @@ def _number(value: Any) -> float | None:
     if number - number != 0:
         return None
     return int(number) if number == int(number) else number
+
+
+def _time_text(time: Any) -> str:
+    """A number of seconds as JSON; null for infinity."""
+    if time.__class__ is not float:
+        return json.dumps(_number(time))
+    number = time
+    if number - number != 0:
+        return "null"
+    whole = int(number)
+    return str(whole) if whole == number else repr(time)
 
 
 def _id_of(job: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from emulator.accounting.decision_log import DecisionLog, Noted
 from emulator.accounting.eventlog import EventLog
 from slurm_sim_plugins.answers import Refused
-from slurm_sim_plugins.decisions import MakeRoom, Reserve
+from slurm_sim_plugins.decisions import MakeRoom
 from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.views import ClusterState
@@ -91,11 +91,7 @@ class Explainer:
                 decision = send(answer)
             except StopIteration as over:
                 return over.value
-            if isinstance(decision, Reserve):
-                for one in decision.parts():
-                    decided(hook, view, one)
-            else:
-                decided(hook, view, decision)
+            decided(hook, view, decision)
             answer = yield decision
             if isinstance(decision, MakeRoom):
                 self._log.room(hook, view, decision.job, bool(answer))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from emulator.scheduling.numbers import answered, rows_of
 from emulator.state.job import Job as ControlledJob
+from emulator.state.order import first_in_queue, many_before, rank_in_queue
 from emulator.state.run import YEAR
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
 from slurm_sim_plugins.decisions import Plan
@@ -211,8 +212,7 @@ class SeenJob(Job):
     @_derived
     def _order(self) -> tuple[float, ...]:
         """Its order in the queue: by tier of the partition, priority, and what breaks ties."""
-        first = self._of.partitions[0]
-        return (-first.tier, -self._of.number_in(first.name), *self._of.tie_break)
+        return rank_in_queue(self._of)
 
 
 class SeenAssociation(Association):
@@ -327,13 +327,26 @@ class SeenState(ClusterState):
     @_derived
     def head(self) -> Job | None:
         """The first of the queue, or None."""
-        return self._waiting[0] if self._waiting else None
+        if self._queued:
+            return self._queued[0]
+        first = first_in_queue(self._cluster.waiting.values())
+        return None if first is None else self._seen_as(first)
+
+    def _position(self, job: Job) -> int:
+        """The position of a waiting job in the queue, from 1."""
+        of: ControlledJob = job._of  # type: ignore[attr-defined]
+        return 1 + many_before(of, self._cluster.waiting.values())
+
+    @property
+    def _length(self) -> int:
+        """How many jobs wait."""
+        return len(self._cluster.waiting)
 
     @_derived
     def _waiting(self) -> list[Job]:
         """Waiting jobs in their order."""
         if self._queued is None:
-            self._queued = sorted(map(self._seen_as, self._cluster.waiting.values()), key=lambda seen: seen._order)
+            self._queued = [self._seen_as(job) for job in sorted(self._cluster.waiting.values(), key=rank_in_queue)]
         return self._queued
 
     @property

@@ -37,5 +37,12 @@ cdef class Order:
     cdef _order_anew(self)
     cdef list _pairs_of(self, Job job)
 
+cpdef tuple rank_in_queue(Job job)
+@cython.locals(first=Job, job=Job)
+cpdef first_in_queue(jobs)
+@cython.locals(other=Job, many=cython.Py_ssize_t)
+cpdef Py_ssize_t many_before(Job job, jobs) except -1
+cdef bint _goes_first(Job one, Job other) except -1
+cdef _number(Job job)
 cdef bint _breaks_tie(Job one, Job other) noexcept
 cdef bint _may_be_tried(Job job) except -1

@@ -404,6 +404,41 @@ class Order:
         return pairs
 
 
+def rank_in_queue(job: Job) -> tuple[float, float, float, int, int]:
+    """The rank of a job in the queue as plugins see it: tier of its first partition, number there, what breaks ties."""
+    return -job.partitions[0].tier, -_number(job), job.came, job.first, job.task
+
+
+def first_in_queue(jobs: Iterable[Job]) -> Job | None:
+    """The job of the highest rank, without sorting all; None if there is none."""
+    first: Job | None = None
+    for job in jobs:
+        if first is None or _goes_first(job, first):
+            first = job
+    return first
+
+
+def many_before(job: Job, jobs: Iterable[Job]) -> int:
+    """How many of some jobs have a higher rank in the queue than a job."""
+    many = 0
+    for other in jobs:
+        if _goes_first(other, job):
+            many += 1
+    return many
+
+
+def _goes_first(one: Job, other: Job) -> bool:
+    """Whether one has a higher rank in the queue than the other."""
+    if one.partitions[0] is not other.partitions[0] and one.partitions[0].tier != other.partitions[0].tier:
+        return one.partitions[0].tier > other.partitions[0].tier
+    number, behind = _number(one), _number(other)
+    return number > behind if number != behind else _breaks_tie(one, other)
+
+
+def _number(job: Job) -> float:
+    return job.priority if len(job.partitions) == 1 else job.number_in(job.partitions[0].name)
+
+
 def _breaks_tie(one: Job, other: Job) -> bool:
     """Whether one goes before the other of equal priority; most jobs of a queue have the number of their neighbours."""
     if one.came != other.came:
