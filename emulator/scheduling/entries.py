@@ -244,7 +244,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     options = job.request.options
     if job.held_by:
         own = reservations.of(job) if job.held_by == BAD_CONSTRAINTS else None
-        if own is not None and cluster.now >= own.end:
+        if own is not None and cluster.now >= own.end + 1.0:
             job.held_by = "JobHeldAdmin"  # It was held for its reservation, which is over.
         return job.held_by
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:

@@ -345,3 +345,19 @@ def test_a_job_waits_for_a_node_that_it_names_and_another_has_for_itself(words: 
     controller.run(20.0)
     told = {number: one.reason for number, one in controller.cluster.jobs.items()}
     assert told == {1: "None", 2: reason, 3: "None" if reason == MAY_BE_RESERVED else "Priority"}
+
+
+def test_a_job_held_for_its_reservation_says_so_for_a_second_beyond_its_end():
+    """As a real Slurm 22.05 was recorded: cycles in that second still say BadConstraints."""
+    conf = parse_slurm_conf(
+        f"{LOOPS}\nSelectType=select/cons_tres\nNodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    create = "create reservation ReservationName=r StartTime=now+8 Duration=1 Nodes=n1 Users=u"
+    requests = [job(1, "-N2", "-t1", "--reservation=r", at=3)]
+    controller = Controller(conf, requests, actions=[(1.0, partial(scontrol, create))], slurm_version="22.05")
+    told = {}
+    for tenth in range(680, 712):
+        controller.run(tenth / 10)
+        told[controller.cluster.jobs[1].reason] = tenth / 10
+    assert list(told) == ["BadConstraints", "JobHeldAdmin"]
+    assert told["BadConstraints"] >= 69.5
