@@ -176,7 +176,9 @@ class Arrivals(Part):
             self.agenda.at(jobs[0].begin, "due")
         if self.parameters.bf_min_age_reserve:
             self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
-        self._passes.request_in_turn(self.timing.submit_lag)
+        if self.ideal or jobs[0].request.het_job_id is None:
+            # In Slurm's timing no pass follows a heterogeneous job (recorded).
+            self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
         options = requests[0].options
