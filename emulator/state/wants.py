@@ -316,7 +316,7 @@ def _kind_by_kind(asked: Asked) -> bool:
 def _cpus_of_gpus(asked: Asked) -> int:
     """CPUs that a node gives at least where it gives those that go with its GPUs; 0 where it does not."""
     gives = bool(asked.demand.cpus_per_gpu) and not asked.whole and asked.rules.GPUS_GIVE_CPUS
-    return max(asked.of_node, asked.cpus if asked.bounded == 1 else 1) if gives else 0
+    return max(asked.of_node, asked.cpus if asked.most == 1 else 1) if gives else 0
 
 
 def _wants_gpus_in_all(asked: Asked) -> bool:
