@@ -197,7 +197,8 @@ class NodeStates(Part):
         self.passes.moved()
         self.cluster.look_again()
         self.set([node], state, reason)
-        if self.parameters.rules.BACK_IS_NEWS and reason != ANSWERED:
+        if reason != ANSWERED:
+            # A pass follows the answer of one that an operator has resumed (the controller's log).
             self.passes.request_in_turn(0.0)
 
     def change(self, nodes: Iterable[int], state: str, reason: str) -> None:

@@ -361,10 +361,6 @@ def _cycles(conf: SlurmConf) -> str:
     return "when backfill goes round while all nodes are in use" if backfills else ""
 
 
-def _resumed(conf: SlurmConf) -> str:
-    return "when jobs start on nodes that were drained or down, after scontrol update State=RESUME"
-
-
 def _numbers_of_tasks(conf: SlurmConf) -> str:
     return "scancel by the numbers of single tasks of arrays"
 
@@ -632,7 +628,6 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "REASONS_OF_GRES_GO": _gpu_limits,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,
     "ACCOUNTS_MEAN_THOSE_BELOW": _told_by_keys,
-    "BACK_IS_NEWS": _resumed,
     "NUMBERS_OF_TASKS_CANCEL": _numbers_of_tasks,
     "ANSWERS_ARE_NOTED_IN_ROUNDS": _returning,
     "POWER_RATES_BY_LOOK": _power_rates,

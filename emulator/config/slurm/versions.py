@@ -787,13 +787,6 @@ class Rules:
         "named in the release notes of 23.02",
         *("accounts_below_22", "accounts_below_24", "accounts_below_26"),
     )
-    BACK_IS_NEWS: bool = _rule(
-        "24.11",
-        "a pass follows when a node that an operator resumes has answered, which it does after the next round",
-        "no pass follows: jobs start on it at the next one that anything else brings about",
-        "not named in the release notes; the controller's log shows the passes",
-        *("resume_22", "resume_24", "resume_26"),
-    )
     NUMBERS_OF_TASKS_CANCEL: bool = _rule(
         "24.11",
         "scancel takes the number that a task of an array got when it started",

@@ -161,7 +161,6 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "REASONS_OF_GRES_GO": "",
         "ACCOUNTS_SHOW_THE_CODE": "partition p",
         "ACCOUNTS_MEAN_THOSE_BELOW": "",
-        "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
         "NUMBERS_OF_TASKS_CANCEL": "scancel by the numbers of single tasks of arrays",
         "ANSWERS_ARE_NOTED_IN_ROUNDS": (
             "when jobs start on nodes that were taken down with jobs, if ReturnToService is 2"
@@ -254,7 +253,6 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "REASONS_OF_GRES_GO",
         "ACCOUNTS_SHOW_THE_CODE",
         "ACCOUNTS_MEAN_THOSE_BELOW",
-        "BACK_IS_NEWS",
         "NUMBERS_OF_TASKS_CANCEL",
         "ANSWERS_ARE_NOTED_IN_ROUNDS",
         "POWER_RATES_BY_LOOK",
@@ -297,7 +295,6 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "HEALTHY_NODES_ARE_AVAILABLE",
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
-        "BACK_IS_NEWS",
         "NUMBERS_OF_TASKS_CANCEL",
         "ANSWERS_ARE_NOTED_IN_ROUNDS",
         "LARGE_JOBS_MUST_FIT",
