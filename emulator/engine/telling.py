@@ -17,7 +17,6 @@ from emulator.workload.request import JobRequest
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.views import View
 
-"""Seconds by which a planned start must move to be told: plans change with every pass."""
 REPORT_EVERY = 64
 """Ends of jobs between two reports of progress; of the first jobs each is reported, for a run may have no more."""
 TIME_SLICE = "time slice"
