@@ -384,8 +384,8 @@ class Want:
         each_gives_types: whether each node on which generic resources have types gives one of those wanted in all.
         sure_of_gres: whether that node must have all generic resources that are wanted in all, though those of nodes
             before it count for the choice (they have types).
-        left_out_singly: whether nodes are tried again without each one of the smallest in turn where there may be only
-            so many, and not without all that are as small.
+        left_out_singly: without so many nodes, one after the other, it is tried again where there may be only so many;
+            then, or if that is 0, without all that are as small.
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
             and more of these are given than have been counted; as it is planned that does not matter.
         never: why it can never start in the partition, or empty.
@@ -467,7 +467,7 @@ class Want:
     late_gres: bool = False
     each_gives_types: bool = False
     sure_of_gres: bool = False
-    left_out_singly: bool = False
+    left_out_singly: int = 0
     of_rounds: bool = False
     never: str = ""
 

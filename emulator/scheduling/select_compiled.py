@@ -49,7 +49,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         gres_kinds=kinds,
         last_first=int(want.last_first),
         first_node=int(want.first_node),
-        singly=int(want.left_out_singly),
+        singly=want.left_out_singly,
         big=max(want.cpus - others_give, 1),
         many_big=-(-want.cpus // highest),
         highest=highest,

@@ -44,7 +44,7 @@ cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
     there=cython.longlong, many=cython.longlong)
 cpdef void count_pieces(Code code, Counts counts, const long long[::1] pieces, long long[::1] capacity) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
-@cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong)
+@cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong, singly=cython.longlong)
 cpdef long long pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1

@@ -45,7 +45,7 @@ class Code:
         highest: more CPUs than this no node gives.
         plain: whether a node counts with each unit that is free: a unit is a CPU, and memory is not by CPU.
         whole_tasks: of a multiple of so many CPUs; 1 for any.
-        singly: whether it is tried again without each one of the smallest nodes, and not without all of them.
+        singly: it is tried again without so many nodes, one after the other, and then without all that are as small.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -234,8 +234,8 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     """Fill in the nodes that are taken, and the CPUs of each; how many they are, or 0 if they do not do.
 
     Where only so many nodes may be taken, those with least are left out, more and more, till it fits, but no more than
-    leave as many as the job must have: of equal ones the last stay. They are left out one by one (``singly``), else all
-    that have as much at a time.
+    leave as many as the job must have: of equal ones the last stay. They are left out one by one, up to ``singly``,
+    then all that have as much at a time.
 
     Args:
         code: the request.
@@ -248,7 +248,7 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     found = _pick(code, machine, weights, capacity, sets, taken)
     if found or code.most_nodes == FAR or not _may_suffice(code, capacity):
         return found
-    rest, more = sets[LARGE], -code.min_nodes
+    rest, more, singly = sets[LARGE], -code.min_nodes, code.singly
     for node in range(len(rest)):
         rest[node] = capacity[node]
         more += 1 if rest[node] > 0 else 0
@@ -261,7 +261,8 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
             if rest[node] == lowest and more > 0:
                 rest[node] = 0
                 more -= 1
-                if code.singly:
+                if singly > 0:
+                    singly -= 1
                     break
         found = _pick(code, machine, weights, rest, sets, taken)
     return found

@@ -27,6 +27,8 @@ from slurm_sim_plugins.topology.tree import Tree
 
 ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
 """Values of ``--hint`` with which a job uses one thread of each core."""
+MOST_SINGLY = 128
+"""So many nodes are left out one by one at most: in a large partition more would take a second for each job."""
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
 BAD_CONSTRAINTS = "BadConstraints"
 PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
@@ -214,7 +216,7 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         # select/linear does neither (recorded).
         last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
         first_node=asked.goes_first and not loads and not asked.whole_nodes,
-        left_out_singly=rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes,
+        left_out_singly=MOST_SINGLY if rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes else 0,
         sure_of_gres=_sure_of_gres(want, asked),
     )
 

@@ -269,7 +269,7 @@ def _pick(
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     But none that are named, and no more than leave as many as the job must have: of equal ones the last stay. They are
-    left out one by one (``left_out_singly``), else all that have as much at a time.
+    left out one by one up to ``left_out_singly``, then all that have as much at a time.
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
     the CPUs of others (``by_looks``) may do without some of them, too. ``sizes``: the CPUs with which
     nodes count as the one that fits best is chosen, where they are not those of ``capacity``. ``near``: what nodes
@@ -311,9 +311,8 @@ def _left_out(want: Want, capacity: Ints, named: Mask, more: int) -> Iterator[In
     """Nodes that are left out next, in turn, so many in all: those with least first."""
     nodes = np.flatnonzero((capacity > 0) & ~named)
     nodes = nodes[np.argsort(capacity[nodes], kind="stable")][:more]
-    if want.left_out_singly:
-        yield from nodes[:, None]
-        return
+    yield from nodes[: want.left_out_singly, None]
+    nodes = nodes[want.left_out_singly :]
     for level in np.unique(capacity[nodes]).tolist():
         yield nodes[capacity[nodes] == level]
 

@@ -61,7 +61,7 @@ def numbers_of(draws: np.random.Generator) -> dict[str, int]:
         "gres_kinds": small(draws, 1, 3, 2**61, 2**62 - 1),
         "last_first": small(draws, 0, 0, 0, 1),
         "first_node": small(draws, 0, 0, 0, 1),
-        "singly": small(draws, 0, 1),
+        "singly": small(draws, 0, 1, 2, 9),
         "big": int(draws.integers(1, 9)),
         "many_big": int(draws.integers(0, 3)),
         "highest": int(draws.integers(1, 17)),

@@ -553,7 +553,7 @@ class Rules:
     SMALL_NODES_LEFT_OUT_SINGLY: bool = _rule(
         "24.11",
         "where a job may have only so many nodes and those that are taken first do not suffice, they are sought again "
-        "without the one with fewest free CPUs, then without the next one, and so on",
+        "without the one with fewest free CPUs, then without the next one, and so on (here up to 128, then as below)",
         "they are sought again without all nodes that have as few",
         "not named in the release notes; asked of each of three versions",
         *("few_nodes-22.05", "few_nodes-24.11", "few_nodes-26.05"),
