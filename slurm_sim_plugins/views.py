@@ -67,9 +67,7 @@ class ClusterState(Counts):
 
     def _position(self, job: Job) -> int:
         """The position of a waiting job in the queue, from 1."""
-        waiting = self._waiting
-        # Most stand at the end.
-        return len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
+        return 1 + bisect_left(self._waiting, job._order, key=_ORDER)
 
     @property
     def _length(self) -> int:

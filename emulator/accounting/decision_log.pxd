@@ -14,7 +14,8 @@ cdef class DecisionLog:
     cdef public double _instant
     cdef public str _instant_text
 
-    @cython.locals(counts=Counts, free=cython.longlong)
+    @cython.locals(
+        counts=Counts, waiting=list, free=cython.longlong, position=cython.Py_ssize_t, many=cython.Py_ssize_t)
     cpdef job_submitted(self, job, double now)
     @cython.locals(counts=Counts, free=cython.longlong, waiting=cython.longlong)
     cpdef pass_done(self, view)

@@ -74,9 +74,15 @@ class DecisionLog:
         cluster_state, counts = self._cluster_state, self._counts
         if cluster_state is None:
             return
-        free = cluster_state.free if counts is None else counts.free
-        many, head = cluster_state._length, cluster_state.head.id  # type: ignore[union-attr]
-        facts = f'"job":{job.id},"position":{cluster_state._position(job)},"waiting":{many},"free":{free}'
+        if counts is not None:
+            waiting, free = counts._waiting, counts.free
+            many, head = len(waiting), waiting[0].id
+            # Most stand at the end.
+            position = many if waiting[-1] is job else cluster_state._position(job)
+        else:
+            many, free, head = cluster_state._length, cluster_state.free, cluster_state.head.id  # type: ignore[union-attr]
+            position = cluster_state._position(job)
+        facts = f'"job":{job.id},"position":{position},"waiting":{many},"free":{free}'
         self._log.line(f'{self._begun(now)}"queued",{facts},"head":{head}}}\n')
 
     def priority_set(self, view: Any, answer: Any) -> None:
