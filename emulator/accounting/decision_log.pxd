@@ -27,7 +27,7 @@ cdef class DecisionLog:
     cpdef decided(self, str hook, view, decision)
     @cython.locals(why=str)
     cdef _started(self, str hook, view, decision)
-    @cython.locals(begun=str, over=str, number=str, index=cython.Py_ssize_t)
+    @cython.locals(begun=str, over=str, number=str)
     cdef _reserved(self, str hook, view, decision)
 
 cdef str _time_text(time)

@@ -80,7 +80,8 @@ class DecisionLog:
             # Most stand at the end.
             position = many if waiting[-1] is job else cluster_state._position(job)
         else:
-            many, free, head = cluster_state._length, cluster_state.free, cluster_state.head.id  # type: ignore[union-attr]
+            many, free = cluster_state._length, cluster_state.free
+            head = cluster_state.head.id  # type: ignore[union-attr]
             position = cluster_state._position(job)
         facts = f'"job":{job.id},"position":{position},"waiting":{many},"free":{free}'
         self._log.line(f'{self._begun(now)}"queued",{facts},"head":{head}}}\n')
@@ -195,9 +196,9 @@ class DecisionLog:
             jobs, times = (jobs,), (times,)
         begun = f'{self._begun_at(view)}"decide","job":'
         over = f"{reason_text(str(reason)) if reason else ''},{self._by[hook]}}}\n"
-        for index, job in enumerate(jobs):
+        for job, time in zip(jobs, times, strict=True):
             number = str(job.id) if isinstance(job, Entry) else _id_of(job)
-            self._log.line(f'{begun}{number},"decision":"reserve","at":{_time_text(times[index])}{over}')
+            self._log.line(f'{begun}{number},"decision":"reserve","at":{_time_text(time)}{over}')
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
         self._log.line(self._noted(view, event, job, hook, **facts))
@@ -281,11 +282,10 @@ def _time_text(time: Any) -> str:
     """A number of seconds as JSON; null for infinity."""
     if time.__class__ is not float:
         return json.dumps(_number(time))
-    number = time
-    if number - number != 0:
+    if time - time != 0:
         return "null"
-    whole = int(number)
-    return str(whole) if whole == number else repr(time)
+    whole = int(time)
+    return str(whole) if whole == time else repr(time)
 
 
 def _id_of(job: Any) -> str:

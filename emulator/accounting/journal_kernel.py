@@ -67,11 +67,11 @@ def _has_moved(before: Any, planned: Any) -> bool:
 
 
 def moved_plans(jobs: Iterable[Job], told: dict[int, float]) -> list[Job]:
-    """Those of some jobs whose planned start has moved since it was told; what is told now is noted.
+    """The jobs whose planned start has moved since it was told last; the new starts are noted as told.
 
     Args:
-        jobs: of which.
-        told: planned starts in seconds, by id.
+        jobs: those that wait.
+        told: planned starts as they were told last, in seconds, by id.
     """
     moved: list[Job] = []
     for job in jobs:

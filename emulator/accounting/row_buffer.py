@@ -48,10 +48,16 @@ class RowBuffer:
         return known
 
     def extend(self, many: int, *values: NDArray[Any] | float) -> None:
-        """Add so many rows at once: of each column its values, texts by their numbers, or one value for all rows."""
+        """Add so many rows at once: of each column its values, texts by their numbers, or one value for all rows.
+
+        Raises:
+            ValueError: a column has another number of values.
+        """
         self._take_in()
-        for column, value in zip(self._columns.values(), values, strict=True):
+        for (name, column), value in zip(self._columns.items(), values, strict=True):
             if isinstance(value, np.ndarray):
+                if value.shape != (many,):
+                    raise ValueError(f"{name}: {value.shape} values for {many} rows")
                 column.frombytes(value.astype(column.typecode, copy=False).tobytes())
             else:
                 column.fromlist([value] * many)

@@ -177,7 +177,7 @@ class Arrivals(Part):
         if self.parameters.bf_min_age_reserve:
             self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
         if self.ideal or jobs[0].request.het_job_id is None:
-            # In Slurm's timing no pass follows a heterogeneous job (recorded).
+            # In Slurm's timing no pass follows a heterogeneous job (recorded on 22.05 and 24.11).
             self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:

@@ -128,7 +128,7 @@ class Ticks(Part):
         Args:
             does: what each kind does.
             until: to when the run goes.
-            observed: whether each time counts at which priorities are worked out.
+            observed: whether an observer looks at the end of each period, which is not left out then.
         """
         self.cluster.now, *_, tick = heappop(self._ticks)
         number = self.agenda.number()

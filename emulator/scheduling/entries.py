@@ -245,7 +245,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.held_by:
         own = reservations.of(job) if job.held_by == BAD_CONSTRAINTS else None
         if own is not None and cluster.now >= own.end + 1.0:
-            job.held_by = "JobHeldAdmin"  # It was held for its reservation, which is over.
+            # It was held for its reservation, which has been over for a second (recorded on 22.05).
+            job.held_by = "JobHeldAdmin"
         return job.held_by
     if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
         return "Dependency" if met is Met.NOT_YET else NEVER_SATISFIED

@@ -176,3 +176,13 @@ def test_notes_are_the_rows_that_were_added(count):
     assert columns["number"].tolist() == list(range(count))
     assert columns["text"].tolist() == [f"t{number % 3}" for number in range(count)]
     assert [value for value in columns["value"].tolist() if value == value] == [n / 2 for n in range(0, count, 2)]
+
+
+def test_rows_at_once_are_as_many_as_is_said() -> None:
+    notes = RowBuffer({"number": "number", "value": "value"})
+    notes.extend(2, np.array([1, 2]), 0.5)
+    with pytest.raises(ValueError, match="value: "):
+        notes.extend(2, 3, np.array([0.5]))
+    notes = RowBuffer({"number": "number", "value": "value"})
+    notes.extend(0, np.array([], dtype=np.int64), 0.5)
+    assert len(notes) == 0

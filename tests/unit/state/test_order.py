@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.state.job import Job
-from emulator.state.order import Order
+from emulator.state.order import Order, first_in_queue, many_before, rank_in_queue
 
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
@@ -149,3 +149,20 @@ def test_a_reservation_that_draws_jobs_is_tried_before_all_else() -> None:
     waiting.pop(1)
     order.discard(first)
     assert [job.id for _, job, _ in order] == [3, 2, 2]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_the_first_and_places_are_those_of_a_sort(data: Any) -> None:
+    """Of jobs of all tiers, with equal numbers, and in several partitions, where each has its own number."""
+    jobs = []
+    for task in range(data.draw(st.integers(0, 8))):
+        there = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True))
+        number = st.one_of(st.integers(1, 3), st.floats(1, 3), st.integers(2**53, 2**53 + 2))
+        job = job_of(task, data.draw(number), there)
+        job.priorities = {PARTITIONS[index].name: data.draw(number) for index in there if data.draw(st.booleans())}
+        job.came, job.first, job.task = data.draw(st.integers(0, 1)), data.draw(st.integers(0, 1)), task
+        jobs.append(job)
+    in_order = sorted(jobs, key=rank_in_queue)
+    assert first_in_queue(jobs) is (in_order[0] if in_order else None)
+    assert [many_before(job, jobs) for job in in_order] == list(range(len(jobs)))
