@@ -519,7 +519,7 @@ class CompiledWindows(Windows):
         return found
 
     def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
-        """Seek holes for entries alike, and keep those that are not now; one by one with ``now_only``, which keeps none."""
+        """Seek holes for entries alike, and keep those that are not now; with ``now_only`` none is kept."""
         if not keep or now_only or not self._together:
             return super().place(entries, keep, now_only)
         self.look_again()
