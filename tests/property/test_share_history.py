@@ -30,6 +30,8 @@ JOBS = st.lists(
     st.sampled_from([0.0, 12.5, 33.3, 85.0, 99.9, 100.0]),
     st.sampled_from([0.0, 0.5]),
     st.integers(1, 4),
+    st.sampled_from(["user", "double", "triple"]),
+    st.sampled_from([1, 7, 10**9, 2**60]),
     st.data(),
 )
 def test_as_the_plugin(
@@ -39,13 +41,17 @@ def test_as_the_plugin(
     percentile: float,
     threshold: float,
     min_jobs: int,
+    key: str,
+    apart: int,
     data: st.DataObject,
 ) -> None:
-    plugin = History("user", window, percentile, definition, threshold, min_jobs)  # type: ignore[arg-type]
+    plugin = History(key, window, percentile, definition, threshold, min_jobs)  # type: ignore[arg-type]
     users, runs, limits = (np.array(column) for column in zip(*rows, strict=True))
+    users = np.where(users == -1, users, users * apart)
+    projects = np.where(runs % 2 == 0, "even", "odd")
     count = np.arange(len(rows))
     columns = {"id": count + 1, "submit": 1.0 * count, "processors": count * 0 + 1, "run": 1.0 * runs}
-    workload = Workload.from_columns(columns | {"time_limit": limits, "user": users})
+    workload = Workload.from_columns(columns | {"time_limit": limits, "user": users, "project": projects})
     useful = instants(np.minimum(1.0 * runs, limits))
     histories = [share_history(plugin, workload, useful, form) for form in FORMS]
     windows, now = Windows(WINDOWS[window]), 0.0
@@ -53,7 +59,8 @@ def test_as_the_plugin(
         user, limit = int(users[job]), float(limits[job])
         now += data.draw(st.sampled_from([0.0, 0.1, 86400.0, 40 * 86400.0]))
         found = [history.planned(job, limit, now) for history in histories]
-        values = windows.at(None if user == -1 else user, now)
+        parts = {"user": (user,), "double": (user, projects[job]), "triple": (user, projects[job], limit)}[key]
+        values = windows.at(None if user == -1 else parts, now)
         expected = limit
         if values is not None and len(values) >= min_jobs:
             expected = limit * max(plugin._percentile_of(values, percentile), threshold)
@@ -63,7 +70,7 @@ def test_as_the_plugin(
             history.learn(job, now)
         if user != -1:
             ran = int(useful[job]) / MICROSECONDS
-            windows.learn(user, ran / limit if ran < limit else 1.0, now)
+            windows.learn(parts, ran / limit if ran < limit else 1.0, now)
 
 
 @pytest.mark.parametrize(
