@@ -374,10 +374,14 @@ class Want:
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         spread: with so many nodes one that is spread ends for good, else each weight gives it one; 0: it is not spread.
         counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
+        counted_most: nodes for these counts together that there may be.
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         dealt: CPUs of its nodes that its tasks get at most, where these are fewer than ``cpus``.
-        nodes_with_tasks: of more nodes than these the last ones give CPUs alone, for a job that has not all of them.
+        nodes_with_tasks: of more nodes than these the last ones give CPUs, and memory that is wanted on each node, for
+            a job that has not all of them.
+        idle_nodes_lack: whether it gets no more nodes than these, for whole cores are given to tasks alone; if it wants
+            GPUs in all it does not start then.
         tasks_of_gpus: tasks for each of its GPUs, if these are wanted in all and it has as many tasks for each.
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
@@ -459,10 +463,12 @@ class Want:
     node_counts: tuple[int, ...] = ()
     fills_sockets: bool = False
     counted_tasks: int = 0
+    counted_most: int = FAR
     counts_planned: bool = False
     placed: int = 0
     dealt: int = FAR
     nodes_with_tasks: int = FAR
+    idle_nodes_lack: bool = False
     tasks_of_gpus: int = 0
     late_gres: bool = False
     each_gives_types: bool = False

@@ -358,6 +358,7 @@ def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
         switches=0,
         placed=0,
         counted_tasks=0,
+        idle_nodes_lack=False,
         by_looks=False,
         least_loaded=want.least_loaded and not want.by_looks,
         sure_of_gres=False,

@@ -111,6 +111,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         placed=FAR if _waits_for_more(asked) else _placed(options, asked.nodes, asked.whole, rules),
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
         counted_tasks=_counted_tasks(options, rules),
+        counted_most=_counted_most(options, rules),
     )
 
 
@@ -190,7 +191,8 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         stated_per_gpu=options.cpus_per_gpu or asked.demand.cpus_per_gpu,
         enforces_binding=options.enforces_binding,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
-        nodes_with_tasks=asked.tasks if asked.beyond_tasks and not asked.whole else FAR,
+        nodes_with_tasks=_nodes_with_tasks(asked),
+        idle_nodes_lack=asked.parameters.whole_cores,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
     )
 
@@ -379,7 +381,23 @@ def _goes_round_sockets(asked: Asked) -> bool:
 
 def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
     """Tasks that must find room on the nodes of each count of features; 0 for none."""
-    return 0 if options.overcommit or not rules.COUNTED_NODES_HAVE_TASKS else options.tasks or 0
+    anywhere = options.overcommit or options.tasks_per_node is not None
+    return 0 if anywhere or not rules.COUNTED_NODES_HAVE_TASKS else options.tasks or 0
+
+
+def _counted_most(options: BatchOptions, rules: Rules) -> int:
+    """Nodes for all counts of features that there may be: as many as tasks need at least, one by one or on each."""
+    if not rules.TASKS_BOUND_COUNTED_NODES or options.tasks is None:
+        return FAR
+    return -(-options.tasks // (options.tasks_per_node or 1))
+
+
+def _nodes_with_tasks(asked: Asked) -> int:
+    """Nodes beyond which a job has no tasks, where it may have more than it has tasks."""
+    options, rules = asked.options, asked.rules
+    counted = "*" in options.constraint and rules.COUNTED_NODES_HAVE_TASKS and asked.most is None
+    beyond = asked.beyond_tasks or (counted and options.tasks is not None and not rules.TASKS_BOUND_COUNTED_NODES)
+    return asked.tasks if beyond and not asked.whole else FAR
 
 
 def _waits_for_more(asked: Asked) -> bool:

@@ -111,7 +111,7 @@ def _with_named(want: Want, machine: Machine, free: Free, usable: Mask, choice: 
         named[some] = True
         left[named] = 0
     many = int(np.count_nonzero(named))
-    if want.most_nodes is not None and many > want.most_nodes:
+    if many > min(want.counted_most, FAR if want.most_nodes is None else want.most_nodes):
         return None
     least, target = max(want.min_nodes, many), max(want.target_nodes, many)
     return replace(want, required=named, min_nodes=least, target_nodes=target)
@@ -209,6 +209,10 @@ def _given(
     if want.placed > _places(want, machine, list(picked)):
         return None
     given = _distribute(want, machine, picked)
+    if len(given) > want.nodes_with_tasks:
+        if want.idle_nodes_lack and want.gres_total:
+            return None
+        given = _with_idle(want, capacity, given)
     if want.tasks_of_gpus and not want.first_node:
         given = _with_tasks_of_gpus(want, machine, free, capacity, given)
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
@@ -219,6 +223,20 @@ def _given(
     if near is not None and near.least is not None:
         of_gpus = np.maximum(cpus if of_gpus is None else of_gpus, near.least[nodes])
     return allocate(want, machine, free, nodes, cpus, of_gpus, near)
+
+
+def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, int]:
+    """CPUs by node of a job on more nodes than it has tasks.
+
+    Where whole cores are given it does not get those behind its tasks; else it gets all that they have free, of nodes
+    that it must have for its features.
+    """
+    nodes = sorted(given)
+    if want.idle_nodes_lack:
+        return {node: given[node] for node in nodes[: want.nodes_with_tasks]}
+    if want.gres_total:
+        return given
+    return given | {node: int(capacity[node]) for node in nodes[want.nodes_with_tasks :]}
 
 
 def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
@@ -402,7 +420,6 @@ def allocate(
         gpus = np.sum([np.array(counts) for (name, _), counts in gres.items() if name == "gpu"], axis=0)
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
     if len(nodes) > want.nodes_with_tasks:
-        memory[want.nodes_with_tasks :] = 0
         gres = _of_first(gres, want.nodes_with_tasks, machine)
     if machine.by_socket is not None:
         asked = _asked_of_sockets(want, machine, free, taken, had, near)
@@ -471,9 +488,12 @@ def _memory_given(want: Want, machine: Machine, taken: Ints, had: Ints, cpus: In
         return machine.memory[taken]
     if want.memory_per_node:
         return np.full_like(cpus, want.memory_per_node)
-    return (
-        want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus) if want.memory_per_cpu else NO_MEMORY
-    )
+    if not want.memory_per_cpu:
+        return NO_MEMORY
+    memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
+    # Nodes without tasks have none for their CPUs.
+    memory[want.nodes_with_tasks :] = 0
+    return memory
 
 
 def _cpus_with_memory(want: Want, machine: Machine, taken: Ints, had: Ints, cpus: Ints) -> Ints:

@@ -406,6 +406,13 @@ class Rules:
         "not named in the release notes; 36 questions to each of two versions show it",
         *("feature_counts-24.11", "feature_counts-26.05"),
     )
+    TASKS_BOUND_COUNTED_NODES: bool = _rule(
+        "26.05",
+        "a job that states fewer tasks than it counts nodes by features, -n1 -C '[a*1&b*1]', is refused",
+        "it gets the first of these nodes, as many as it has tasks; in 22.05 all of them",
+        "not named in the release notes; 56 questions to each of two versions show it",
+        *("counted_nodes_of_tasks-24.11", "counted_nodes_of_tasks-26.05"),
+    )
     OVERCOMMITTED_ARE_PLACED: bool = _rule(
         "24.11",
         "a job with --overcommit and either --cpus-per-task or --exclusive waits for ever if not all of its tasks find "

@@ -111,6 +111,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "UNSTATED_NODES_ARE_ONE": "",
         "NODE_COUNTS_ARE_LISTED": "jobs with a list of numbers of nodes, or a step (-N 2,4)",
         "COUNTED_NODES_HAVE_TASKS": "",
+        "TASKS_BOUND_COUNTED_NODES": "",
         "OVERCOMMITTED_ARE_PLACED": "jobs with --overcommit",
         "SPREAD_BY_WEIGHTS": "jobs with --spread-job",
         "SOCKETS_HAVE_TASKS": "jobs with --ntasks-per-socket",
