@@ -1,9 +1,8 @@
 """Ask a real Slurm many small questions in one run: which nodes, CPUs, memory and devices a job gets.
 
-A file of questions is YAML: ``slurm_conf``, ``topology_conf`` or ``topology_yaml`` if there is one, and ``asked``,
-a list of texts. A text is the options of ``sbatch``
-of the job that is asked about, behind those of jobs that are there already, separated by ``|`` between spaces. A text
-that begins with ``scontrol`` is run as it stands.
+A file of questions is YAML: ``slurm_conf``, ``gres_conf``, ``topology_conf`` or ``topology_yaml`` if there is one, and
+``asked``, a list of texts. A text is the options of ``sbatch`` of the job that is asked about, behind those of jobs
+that are there already, separated by ``|`` between spaces. A text that begins with ``scontrol`` is run as it stands.
 
     python -m contrib.differential.ask QUESTIONS.yaml... --out FOLDER [--slurm-root /srv/sid]
 
@@ -56,7 +55,8 @@ class Asker:
                     continue
                 done = self._cluster.run(["sbatch", "--parsable", "-t10", "-o/dev/null", *words, "--wrap", "sleep 999"])
                 if done.returncode:
-                    answer = _WORDS.sub("", done.stderr.strip().splitlines()[-1])
+                    lines = done.stderr.strip().splitlines()
+                    answer = _WORDS.sub("", ([line for line in lines if "error:" in line] or lines)[-1])
                     continue
                 ids.append(done.stdout.strip())
                 answer = self._settled(ids[-1])
@@ -108,7 +108,7 @@ def answered(path: Path, root: Root) -> dict[str, Any]:
     user, host = getpass.getuser(), socket.gethostname().split(".")[0]
     site = Site(PurePosixPath(inside), free_ports(40), user, host, short(version))
     topology = {file: document.get(file.replace(".", "_")) for file in ("topology.conf", "topology.yaml")}
-    cluster = Cluster(root, site, write_conf(FAST + document["slurm_conf"], None, site, topology))
+    cluster = Cluster(root, site, write_conf(FAST + document["slurm_conf"], document.get("gres_conf"), site, topology))
     try:
         cluster.start([], -(time.time() % 60) - 0.5)
         asker = Asker(cluster, "_MEMORY" in document["slurm_conf"].upper())

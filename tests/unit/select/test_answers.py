@@ -54,7 +54,7 @@ def test_jobs_get_what_a_real_slurm_gives_them(path: Path, compiled: bool) -> No
     """The files are of ``contrib/differential/ask.py``; ``open`` has what is not as Slurm does it yet."""
     document: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), READ)
     topology, version = document.get("topology_conf"), document["slurm_version"]
-    conf = parse_slurm_conf(document["slurm_conf"], topology=topology)
+    conf = parse_slurm_conf(document["slurm_conf"], gres=document.get("gres_conf"), topology=topology)
     given = {text: answer(conf, version, text, compiled) for text in document["answers"]}
     # Slurm's NumCPUs are not those that nodes give where these are more than there are tasks.
     answers = {text: says.partition(" NumCPUs=")[0] for text, says in document["answers"].items()}
