@@ -332,6 +332,7 @@ class Want:
         memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
         memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
         all_memory: whether it takes all memory of its nodes.
+        memory_of_first: whether, as it takes all memory, each node must have as much as the first that is looked at.
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
         gres_total: of each kind in all.
@@ -422,6 +423,7 @@ class Want:
     memory_per_gpu: int = 0
     memory_of_core: int = FAR
     all_memory: bool = False
+    memory_of_first: bool = False
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
     gres_total: tuple[tuple[str, str, int], ...] = ()

@@ -30,7 +30,7 @@ from emulator.state.wants import (
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.nodes import Allocation, Choice, Mask, Want
+from slurm_sim_plugins.nodes import FAR, Allocation, Choice, Mask, Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
@@ -95,10 +95,9 @@ def _are_alike(cluster: Cluster) -> bool:
 
 def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_words(request, cluster)
-    too_many = _names_too_many(request.options, cluster)
-    if too_many and not updated:
-        options = request.options
-        raise RejectedError(f"invalid number of nodes (-N {len(options.node_list)}-{options.max_nodes})")
+    most = _fewer_than_named(request.options, cluster)
+    if most and not updated:
+        raise RejectedError(f"invalid number of nodes (-N {len(request.options.node_list)}-{most})")
     named = partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
@@ -136,7 +135,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         _check_excluded(request.options)
     _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
-    if too_many:
+    if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
@@ -351,8 +350,11 @@ def fits_unplaced(want: Want, nodes: Mask, cluster: Cluster) -> bool:
 def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
     """Which nodes a job would have if all were idle, or None if it would not fit: Slurm places no tasks for this.
 
-    Nor does it look at switches: for nodes on few of them a job waits as it does for nodes in use.
+    Nor does it look at switches: for nodes on few of them a job waits as it does for nodes in use. select/linear looks
+    at no memory then but what is asked of each node.
     """
+    if cluster.nodes_for.whole_nodes:
+        want = replace(want, memory_per_cpu=0, memory_of_first=False)
     alone = replace(
         want,
         switches=0,
@@ -482,10 +484,10 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("Incompatible begin and deadline time specification")
 
 
-def _names_too_many(options: BatchOptions, cluster: Cluster) -> bool:
-    """Whether a job names more nodes than it may have, and must have them all."""
-    bound = options.max_nodes is not None and len(options.node_list) > options.max_nodes
-    return bound and not cluster.parameters.rules.SOME_OF_NAMED
+def _fewer_than_named(options: BatchOptions, cluster: Cluster) -> int:
+    """Most nodes of a job that names more than it states, and must have them all; 0 for one that does not."""
+    most = options.stated_most or options.max_nodes or FAR
+    return most if len(options.node_list) > most and not cluster.parameters.rules.SOME_OF_NAMED else 0
 
 
 def _beside_tasks_of_gpus(options: BatchOptions) -> str:
@@ -601,7 +603,8 @@ def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
 
 def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: frozenset[str]) -> None:
     """Refuse fewer GPUs in all than MinNodes of each partition, of a job that may have as many nodes as it likes."""
-    gpus, fewest = sum(one.count for one in options.gpus), min(partition.min_nodes for partition in partitions)
+    of_tasks = options.tasks_on(1) * sum(one.count for one in options.gpus_per_task)
+    gpus, fewest = sum(one.count for one in options.gpus) or of_tasks, min(one.min_nodes for one in partitions)
     if 0 < gpus < fewest and options.max_nodes is None and "PARTITIONMINNODES" not in lifted:
         raise RejectedError(INVALID_GRES)
 

@@ -172,7 +172,13 @@ def _with_memory(want: Want, asked: Asked) -> Want:
         memory_per_gpu=math.ceil(demand.per_gpu) if parameters.memory else 0,
         memory_of_core=_threads(asked) if parameters.whole_cores else 0,
         all_memory=demand.whole_memory and parameters.memory,
+        memory_of_first=asked.whole_nodes and demand.whole_memory and parameters.memory and _memory_differs(asked),
     )
+
+
+def _memory_differs(asked: Asked) -> bool:
+    """Whether nodes of the partition have more memory than others."""
+    return len(np.unique(asked.cluster.machine.memory[asked.partition.nodes])) > 1
 
 
 def _with_gres(want: Want, asked: Asked) -> Want:

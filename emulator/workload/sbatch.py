@@ -76,6 +76,7 @@ class BatchOptions:
         min_nodes: fewest nodes.
         use_min_nodes: whether of a range of nodes the fewest are wanted, and not the most.
         max_nodes: most nodes.
+        stated_most: most nodes as it states them, where it names some, and its tasks or GPUs leave it fewer.
         node_counts: how many nodes it may have, ascending, where that is not any number between these.
         tasks: how many tasks.
         cpus_per_task: CPUs of each task.
@@ -140,6 +141,7 @@ class BatchOptions:
     partitions: tuple[str, ...] = ()
     min_nodes: int | None = None
     max_nodes: int | None = None
+    stated_most: int | None = None
     node_counts: tuple[int, ...] = ()
     use_min_nodes: bool = False
     tasks: int | None = None
@@ -301,18 +303,35 @@ def parse_sbatch(
         last = ("gpus-per-node", "gpus-per-socket")
         for name, value in sorted(pairs, key=lambda pair: pair[0] in last and 1 + last.index(pair[0])):
             vars(asked).update(_values(asked, name, value, submitted))
-        return _no_node_without_task(BatchOptions(**vars(asked)))
+        return _no_node_without_gpu(_no_node_without_task(BatchOptions(**vars(asked))))
 
     asked_for: BatchOptions = components(arguments, script, parse)
     return asked_for
 
 
 def _no_node_without_task(options: BatchOptions) -> BatchOptions:
-    """Fewer tasks than nodes: ``sbatch`` warns, and asks for as many nodes as tasks (recorded: fewer_tasks)."""
+    """Fewer tasks than nodes: ``sbatch`` warns, and asks for as many nodes as tasks (recorded: fewer_tasks).
+
+    Nodes that are named count as nodes that it wants at least.
+    """
     tasks, fewest, most = options.tasks, options.min_nodes, options.max_nodes
-    if not tasks or fewest is None or tasks >= fewest:
+    if not tasks or fewest is None or tasks >= max(fewest, len(options.node_list)):
         return options
-    return replace(options, min_nodes=tasks, max_nodes=None if most is None else tasks)
+    return _with_most(options, tasks, None if most is None else tasks)
+
+
+def _no_node_without_gpu(options: BatchOptions) -> BatchOptions:
+    """Fewer GPUs in all than the most nodes: there may be no more nodes than GPUs (asked of three versions)."""
+    gpus, most = sum(one.count for one in options.gpus), options.max_nodes
+    if not gpus or most is None or not (options.min_nodes or 1) <= gpus < most:
+        return options
+    return _with_most(options, options.min_nodes, gpus)
+
+
+def _with_most(options: BatchOptions, fewest: int | None, most: int | None) -> BatchOptions:
+    """With other bounds on nodes; what it states bounds the nodes that it names all the same."""
+    stated = (options.stated_most or options.max_nodes) if options.node_list else None
+    return replace(options, min_nodes=fewest, max_nodes=most, stated_most=stated)
 
 
 def with_option(options: BatchOptions, name: str, value: str, submitted: float = 0.0) -> BatchOptions:

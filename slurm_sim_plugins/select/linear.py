@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.nodes import Allocation, Machine, NodeView
+from slurm_sim_plugins.nodes import Allocation, Free, Machine, Mask, NodeView, Want
 from slurm_sim_plugins.select.cons_tres import ConsTres, best_fit
 
 
@@ -35,8 +35,21 @@ class Linear(ConsTres):
         if want.first_fit:
             return _first_fit(view, machine)
         if want.unweighed or not (want.largest_first or want.by_kinds):
-            return best_fit(want, machine, view.free, view.usable)
+            return best_fit(_with_memory(want, machine, view.free, view.usable), machine, view.free, view.usable)
         return _by_levels(view)
+
+
+def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want:
+    """The same, of nodes with as much memory as the first has that is looked at, where a job takes all of it.
+
+    Nodes in use are looked at as it is planned, and not as it starts. (Asked of three versions.)
+    """
+    if not want.memory_of_first:
+        return want
+    looked_at = usable if want.unweighed else usable & (free.jobs == 0)
+    allowed = np.logical_or.reduce([choice.mask for choice in want.choices])
+    nodes = np.flatnonzero(looked_at & allowed)
+    return replace(want, memory_per_node=int(machine.memory[nodes[0]])) if len(nodes) else want
 
 
 def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
@@ -45,15 +58,22 @@ def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
     one_by_one = _one_by_one(machine, machine.weight.tobytes())
     if any(choice.counts for choice in want.choices):
         return best_fit(want, one_by_one, free, view.usable)
-    nodes = np.flatnonzero(view.usable & (free.units > 0))
+    allowed = np.logical_or.reduce([choice.mask for choice in want.choices])
+    nodes = np.flatnonzero(view.usable & allowed & (free.units > 0) & (machine.memory >= want.memory_per_node))
     nodes = nodes[np.argsort(machine.weight[nodes], kind="stable")]
 
     def fit(many: int, on: Machine) -> Allocation | None:
         first = np.zeros(len(machine), dtype=bool)
         first[nodes[:many]] = True
-        return best_fit(want, on, free, first if want.required is None else first | (view.usable & want.required))
+        usable = first if want.required is None else first | (view.usable & want.required)
+        return best_fit(_with_memory(want, on, free, usable), on, free, usable)
 
     few, many = want.target_nodes - 1, len(nodes)
+    if want.memory_of_first and many >= want.min_nodes:
+        # With another node more memory may be asked for, so that fewer of them do.
+        enough = (each for each in range(min(few + 1, many), many + 1) if fit(each, _even(machine)) is not None)
+        each = next(enough, None)
+        return None if each is None else fit(each, one_by_one)
     if many < want.min_nodes or fit(many, _even(machine)) is None:
         return None
     while many - few > 1:
@@ -73,7 +93,7 @@ def _by_levels(view: NodeView) -> Allocation | None:
         usable = view.usable & light
         if level < levels[-1] and np.count_nonzero(usable & idle) < want.target_nodes:
             continue
-        found = best_fit(want, _even(view.machine), view.free, usable)
+        found = best_fit(_with_memory(want, view.machine, view.free, usable), _even(view.machine), view.free, usable)
         if found is not None:
             return found
     return None
