@@ -31,9 +31,11 @@ def unasked_memory(partition: Partition, cluster: Cluster) -> float:
 def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:
     """What a partition has of each resource, by upper-case name."""
     machine, nodes = cluster.machine, partition.nodes
+    # Memory that is kept for the system counts, cores that are do not.
+    of_system = sum(node.system_memory for node, there in zip(cluster.conf.nodes, nodes.tolist(), strict=True) if there)
     total = {
         "CPU": float(machine.cpus[nodes].sum()),
-        "MEM": float(machine.memory[nodes].sum()),
+        "MEM": float(machine.memory[nodes].sum() + of_system),
         "NODE": float(np.count_nonzero(nodes)),
     }
     for kind, counts in machine.gres.items():
