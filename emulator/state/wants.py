@@ -145,7 +145,9 @@ def _cpus_of_sockets(asked: Asked) -> int:
 def _with_cores(want: Want, asked: Asked) -> Want:
     """Which threads, cores and sockets tasks may use."""
     options, rules, per_task = asked.options, asked.rules, asked.per_task
-    tasks_per_core = options.tasks_per_core or (1 if asked.parameters.one_task_per_core else FAR)
+    # select/linear does not go by tasks of a core (asked of three versions).
+    stated = None if asked.whole_nodes else options.tasks_per_core
+    tasks_per_core = stated or (1 if asked.parameters.one_task_per_core else FAR)
     by_socket = rules.SOCKETS_HAVE_TASKS
     whole_tasks = rules.WHOLE_TASKS_COUNT or bool(_gres(options))
     return replace(
@@ -297,7 +299,7 @@ def _gres(options: BatchOptions) -> tuple[GresCount, ...]:
 
 
 def _threads(asked: Asked) -> int:
-    """Threads of each core that it uses, at most; select/linear goes by tasks a core alone."""
+    """Threads of each core that it uses, at most; select/linear does not go by them."""
     if asked.whole_nodes:
         return FAR
     return 1 if asked.options.hint in ONE_THREAD else asked.options.threads_per_core or FAR
