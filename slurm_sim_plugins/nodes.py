@@ -99,6 +99,7 @@ class Machine:
         cores: cores of a unit.
         sockets: of each node.
         kept: CPUs of each node that are kept for the system.
+        in_file: where the file names each node, among all of them.
         kinds: of what kind each node is; nodes of which ``slurm.conf`` says the same are of one kind.
         weight: low ones are taken first.
         up: whether a node takes new jobs.
@@ -145,6 +146,7 @@ class Machine:
     shared: bool = False
     sockets: Ints | int = 1
     kept: Ints | int = 0
+    in_file: Ints | int = 0
     kinds: Ints | int = 0
     tree: Tree | Blocks | None = None
     named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)

@@ -100,9 +100,10 @@ class Cluster:
     ) -> None:
         self.now = 0.0
         self.second_phase = second_phase
+        in_file = conf.nodes
         self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
-        self.machine = machine_of(conf, by_socket)
+        self.machine = machine_of(conf, by_socket, in_file)
         self.free = self.machine.free()
         self.nodes_for = self._selector(selection)
         self.groups = groups or {}

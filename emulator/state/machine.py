@@ -55,12 +55,13 @@ def _by_name(name: str) -> list[tuple[int, int]]:
     ]
 
 
-def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
+def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node] = ()) -> Machine:
     """The nodes of a configuration, with what jobs can have of them.
 
     Args:
         conf: the configuration.
         by_socket: whether any job asks for something by socket.
+        in_file: its nodes in the order of the file, if they are in another one.
     """
     nodes = conf.nodes
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
@@ -110,7 +111,8 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
         shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),
         kept=kept,
-        kinds=_kinds(nodes),
+        in_file=_in_file(nodes, in_file or nodes),
+        kinds=_kinds(nodes, in_file or nodes),
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )
@@ -190,10 +192,18 @@ def _column(values: Sequence[float]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def _kinds(nodes: Sequence[Node]) -> Ints:
-    """Of what kind each node is: nodes of which the file says the same are of one."""
+def _in_file(nodes: Sequence[Node], in_file: Sequence[Node]) -> Ints:
+    """Where the file names each node, among all of them."""
+    places = {node.name: place for place, node in enumerate(in_file)}
+    return _column([places[node.name] for node in nodes])
+
+
+def _kinds(nodes: Sequence[Node], in_file: Sequence[Node]) -> Ints:
+    """Of what kind each node is: nodes of which the file says the same are of one; they go in its order."""
     known: dict[Node, int] = {}
-    return _column([known.setdefault(replace(node, name="", state=""), len(known)) for node in nodes])
+    for node in in_file:
+        known.setdefault(replace(node, name="", state=""), len(known))
+    return _column([known[replace(node, name="", state="")] for node in nodes])
 
 
 def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.nodes import Allocation, Free, Machine, Mask, NodeView, Want
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Machine, Mask, NodeView, Want
 from slurm_sim_plugins.select.cons_tres import ConsTres, best_fit
 
 
@@ -60,7 +60,7 @@ def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
         return best_fit(want, one_by_one, free, view.usable)
     allowed = np.logical_or.reduce([choice.mask for choice in want.choices])
     nodes = np.flatnonzero(view.usable & allowed & (free.units > 0) & (machine.memory >= want.memory_per_node))
-    nodes = nodes[np.argsort(machine.weight[nodes], kind="stable")]
+    nodes = nodes[np.argsort(_ranks(machine)[nodes])]
 
     def fit(many: int, on: Machine) -> Allocation | None:
         first = np.zeros(len(machine), dtype=bool)
@@ -111,7 +111,13 @@ def _one_by_one(machine: Machine, weights: bytes) -> Machine:
 
     Operators change weights in place, so that it is known by these as well.
     """
-    return replace(machine, weight=np.argsort(np.argsort(machine.weight, kind="stable")))
+    return replace(machine, weight=_ranks(machine))
+
+
+def _ranks(machine: Machine) -> Ints:
+    """The place of each node by its weight and then in the order of the file."""
+    in_file = np.broadcast_to(machine.in_file, len(machine))
+    return np.argsort(np.lexsort((np.arange(len(machine)), in_file, machine.weight)))
 
 
 def is_even(machine: Machine) -> bool:
