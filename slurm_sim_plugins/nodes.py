@@ -170,6 +170,11 @@ class Machine:
         """The same machine, on which some nodes are heavier by one."""
         return replace(self, weight=self.weight + nodes)
 
+    def with_most_first(self, counts: Ints) -> Machine:
+        """The same machine, on which of nodes of one weight those are lighter that have more of something."""
+        _, ranks = np.unique(np.stack([self.weight, -counts]), axis=1, return_inverse=True)
+        return replace(self, weight=ranks.reshape(-1))
+
     def pool_cpus(self, pool: str, units: Ints) -> Ints:
         """CPUs of each node that the jobs of a partition may have of those units that they may still have."""
         excess = self.pool_excess.get(pool)
@@ -361,6 +366,7 @@ class Want:
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         first: nodes that go before all others, whatever their weight, or None.
+        most_gpus_first: whether of nodes of one weight those go first that have most of the GPUs that it wants.
         heavier: nodes that are heavier for it by one, or None.
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
@@ -450,6 +456,7 @@ class Want:
     last_first: bool = False
     first_node: bool = False
     first: Mask | None = None
+    most_gpus_first: bool = False
     heavier: Mask | None = None
     in_use: Mask | None = None
     pool: str = ""

@@ -129,7 +129,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_limits(job, named, cluster)
     _check_licenses(request, cluster)
-    _check_gpus(request.options, partitions, lifted)
+    _check_gpus(request.options, partitions, lifted, cluster.parameters.rules)
     _check_tasks(request.options, partitions, cluster)
     if not updated:
         _check_excluded(request.options)
@@ -191,7 +191,8 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
         want, most = job.wants[partition.name], partition.max_nodes
         if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
-            return True
+            # No node is large enough for it, or it excludes those: so it is refused.
+            return any(bool((choice.mask & partition.nodes).any()) for choice in want.choices)
         return most is not None and want.min_nodes > most
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
@@ -601,11 +602,20 @@ def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
             raise RejectedError("Invalid license specification")
 
 
-def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: frozenset[str]) -> None:
-    """Refuse fewer GPUs in all than MinNodes of each partition, of a job that may have as many nodes as it likes."""
-    of_tasks = options.tasks_on(1) * sum(one.count for one in options.gpus_per_task)
-    gpus, fewest = sum(one.count for one in options.gpus) or of_tasks, min(one.min_nodes for one in partitions)
-    if 0 < gpus < fewest and options.max_nodes is None and "PARTITIONMINNODES" not in lifted:
+def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: frozenset[str], rules: Rules) -> None:
+    """Refuse fewer GPUs in all than nodes that a job has at least, if it does not say how many it wants.
+
+    These are MinNodes of each partition, those that it names, and those that its tasks need, so many on each. In
+    versions in which it gets all nodes that it names, these count whatever it says.
+    """
+    gpus_of_tasks = options.tasks_on(1) * sum(one.count for one in options.gpus_per_task)
+    gpus, named = sum(one.count for one in options.gpus) or gpus_of_tasks, len(options.node_list)
+    if options.max_nodes is not None:
+        least = 0 if rules.SOME_OF_NAMED else named
+    else:
+        fewest = 1 if "PARTITIONMINNODES" in lifted else min(partition.min_nodes for partition in partitions)
+        least = max(fewest, named, nodes_by_tasks(options, rules) if rules.TASKS_ASK_FOR_NODES else 1)
+    if 0 < gpus < least:
         raise RejectedError(INVALID_GRES)
 
 

@@ -83,6 +83,7 @@ def _is_plain(want: Want) -> bool:
     )
     of_order = (
         want.least_loaded,
+        want.most_gpus_first,
         want.largest_first,
         want.by_kinds,
         want.first_fit,

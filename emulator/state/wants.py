@@ -228,7 +228,20 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         first_node=asked.goes_first and not loads and not asked.whole_nodes,
         left_out_singly=MOST_SINGLY if rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes else 0,
         sure_of_gres=_sure_of_gres(want, asked),
+        most_gpus_first=_most_gpus_first(asked),
     )
+
+
+def _most_gpus_first(asked: Asked) -> bool:
+    """Whether nodes with most GPUs go first, for a job that has all of those of its nodes and asks for some.
+
+    A job that gets the first node with room for it goes by weights alone. (Asked of three versions.)
+    """
+    options, gpus = asked.options, [count for (name, _), count in asked.cluster.machine.gres.items() if name == GPU]
+    wanted = any(one.name == GPU for one in (*options.gres, *options.gpus, *options.of_tasks))
+    if not asked.alone or not wanted or asked.whole_nodes or (asked.goes_first and not asked.partition.least_loaded):
+        return False
+    return any(np.ptp(count) > 0 for count in gpus)
 
 
 def _sure_of_gres(want: Want, asked: Asked) -> bool:
