@@ -136,7 +136,9 @@ def _for_count(
         others = others | other
         some = np.where(mask & others, left, 0)
         picked = picked or Picker(part, machine, some, None, share).pick() or {}
-    enough = want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
+    # Tasks have all CPUs of whole nodes.
+    cpus = int(left[list(picked)].sum()) if want.whole else sum(picked.values())
+    enough = cpus >= want.counted_tasks * want.cpus_per_task
     return list(picked) if picked and enough else None
 
 
