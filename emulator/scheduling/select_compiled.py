@@ -90,7 +90,7 @@ def _is_plain(want: Want) -> bool:
         want.weights_now_only,
         want.by_leaves,
     )
-    of_memory = (want.memory_of_first,)
+    of_memory = want.memory_of_first, want.memory_per_gpu
     of_cores = want.task_cores, want.per_socket < FAR, want.socket_tasks, want.placed, want.dealt < FAR, want.of_rounds
     of_others = want.pool, want.marks, want.unmarked, want.withheld is not None, want.granted is not None
     of_gres = want.gres_total, len(want.gres) > 1, want.gres_per_task, want.cpus_of_gpus

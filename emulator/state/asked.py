@@ -127,7 +127,8 @@ class Asked:
         bound, options = self.partition.max_nodes, self.options
         if self.most is not None:
             return self.most
-        beyond = FAR if "*" in options.constraint else self.cpus
+        in_all = 0 if self.by_gpus else sum(one.count for one in options.gpus)
+        beyond = FAR if "*" in options.constraint else max(self.cpus, in_all)
         if bound is not None and self.nodes <= bound < min(beyond, int(self.partition.nodes.sum())):
             return bound
         of_tasks = options.tasks is not None and options.gpus and not self.beyond_tasks

@@ -28,7 +28,8 @@ class Demand:
         cpus_in_all: CPUs in all, at least.
         cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
         cpus_of_memory: CPUs that a node must have for the memory that it wants there; 0 if that bounds none.
-        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
+        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all, or of all that
+            nodes have.
         whole_memory: whether it wants all memory of its nodes.
         too_much: whether it wants more than the partition gives.
         counted_beforehand: whether its CPUs are those of a task on each node, for those of its GPUs come too late.
@@ -74,13 +75,16 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     demand.cpus_per_gpu = cpus if (on_node or in_all) and options.tasks_per_gpu is None else 0
     # Of GPUs that are wanted in all each node has one at least.
     demand.cpus_on_node = (on_node or (1 if demand.cpus_in_all else 0)) * cpus
+    alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     per_gpu, by_gpus = options.memory_per_gpu or partition.default_memory_per_gpu, False
     if options.memory_per_node is not None:
         demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
     elif options.memory_per_cpu:
         demand.per_cpu = float(options.memory_per_cpu)
     elif per_gpu and (on_node or in_all):
-        demand.on_node, demand.per_gpu, by_gpus = on_node * per_gpu, per_gpu if in_all else 0.0, True
+        # One that has its nodes for itself has the memory of all of their GPUs, however many it wants.
+        demand.on_node, by_gpus = 0.0 if alone else on_node * per_gpu, True
+        demand.per_gpu = per_gpu if in_all or alone else 0.0
     elif partition.default_memory_per_cpu:
         demand.per_cpu = min(partition.default_memory_per_cpu, FAR)
     elif partition.default_memory_per_node:
@@ -94,7 +98,6 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     # Memory that goes by GPUs is not known here: all that the first node has is bounded, as where none is stated.
     all_of_it = demand.whole_memory or by_gpus
     asked = int(memory[0]) if all_of_it and len(memory) else demand.on_node
-    alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     first = int(machine.cpus[partition.nodes.argmax()]) if alone else 0
     _bound(demand, options, partition, asked, first)
     if partition.max_memory_per_cpu and asked:

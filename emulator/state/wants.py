@@ -478,7 +478,11 @@ def _given(asked: Asked) -> int:
     options, rules, on_node = asked.options, asked.rules, max(asked.demand.cpus_on_node, asked.demand.cpus_shared)
     with_gres = options.tasks is not None and options.gres and options.tasks_per_core is None
     if with_gres and not rules.CPUS_COME_WITH_GRES:
-        return max(_gpus_on_node(options) * asked.demand.cpus_per_gpu, asked.of_node if options.overcommit else 1)
+        least = asked.per_task if options.overcommit else 1
+        if options.tasks_per_node is not None and not options.overcommit:
+            # CPUs that tasks have for their memory do not count.
+            least = max(asked.request.cpus_per_task * options.tasks_per_node, on_node)
+        return max(_gpus_on_node(options) * asked.demand.cpus_per_gpu, least)
     if not options.overcommit and (options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES):
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:

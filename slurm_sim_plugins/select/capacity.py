@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from slurm_sim_plugins.devices import SHARED
+from slurm_sim_plugins.devices import SHARED, SHARING
 from slurm_sim_plugins.nodes import FAR, Free, Ints, Machine, Mask, Want
 from slurm_sim_plugins.sockets import Sockets
 
@@ -31,7 +31,8 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
     if want.memory_per_node or want.memory_per_gpu:
-        capacity = np.where(free.memory >= max(want.memory_per_node, want.memory_per_gpu), capacity, 0)
+        gpus = _all_gpus(machine) if want.all_gres and want.memory_per_gpu else 1
+        capacity = np.where(free.memory >= np.maximum(want.memory_per_node, want.memory_per_gpu * gpus), capacity, 0)
     if want.all_memory:
         capacity = np.where(free.memory >= machine.memory, capacity, 0)
     capacity = _with_gres(want, machine, free, capacity)
@@ -40,6 +41,11 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     # A node that has not as much as is wanted of each is of no use.
     least = max(want.cpus_on_node, want.cpus_of_sockets)
     return np.where(capacity >= least, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
+
+
+def _all_gpus(machine: Machine) -> Ints:
+    """How many GPUs each node has."""
+    return np.sum([counts for (name, _), counts in machine.gres.items() if name == SHARING], axis=0, dtype=np.int64)
 
 
 def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
