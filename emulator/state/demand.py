@@ -28,8 +28,8 @@ class Demand:
         cpus_in_all: CPUs in all, at least.
         cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
         cpus_of_memory: CPUs that a node must have for the memory that it wants there; 0 if that bounds none.
-        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all, or of all that
-            nodes have.
+        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all, or of whole
+            nodes.
         whole_memory: whether it wants all memory of its nodes.
         too_much: whether it wants more than the partition gives.
         counted_beforehand: whether its CPUs are those of a task on each node, for those of its GPUs come too late.

@@ -45,7 +45,9 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
 
 def _all_gpus(machine: Machine) -> Ints:
     """How many GPUs each node has."""
-    return np.sum([counts for (name, _), counts in machine.gres.items() if name == SHARING], axis=0, dtype=np.int64)
+    of_kinds = [counts for (name, _), counts in machine.gres.items() if name == SHARING]
+    gpus: Ints = np.sum(of_kinds, axis=0, dtype=np.int64)
+    return gpus
 
 
 def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
