@@ -387,6 +387,7 @@ class Want:
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         dealt: CPUs of its nodes that its tasks get at most, where these are fewer than ``cpus``.
+        nodes_with_room: nodes that must have room for it, though it gets fewer.
         nodes_with_tasks: of more nodes than these the last ones give CPUs, and memory that is wanted on each node, for
             a job that has not all of them.
         idle_nodes_lack: whether it gets no more nodes than these, for whole cores are given to tasks alone; if it wants
@@ -471,6 +472,7 @@ class Want:
     segment: int = 0
     switches: int = 0
     spread: int = 0
+    nodes_with_room: int = 0
     node_counts: tuple[int, ...] = ()
     fills_sockets: bool = False
     counted_tasks: int = 0

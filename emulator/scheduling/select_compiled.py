@@ -78,6 +78,7 @@ def _is_plain(want: Want) -> bool:
         want.required is not None,
         len(want.choices) != 1 or want.choices[0].counts,
         want.target_nodes > want.min_nodes,
+        want.nodes_with_room,
         want.contiguous or want.spread or want.switches,
         want.first is not None or want.in_use is not None,
     )

@@ -200,6 +200,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         enforces_binding=options.enforces_binding,
         counted_per_gpu=(options.cpus_per_gpu or 0) if rules.GPUS_COUNT_CPUS else 0,
         nodes_with_tasks=_nodes_with_tasks(asked),
+        nodes_with_room=asked.fewest if _below_min_nodes(asked) else 0,
         idle_nodes_lack=asked.parameters.whole_cores,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
     )
@@ -413,6 +414,13 @@ def _counted_most(options: BatchOptions, rules: Rules) -> int:
     return -(-options.tasks // (options.tasks_per_node or 1))
 
 
+def _below_min_nodes(asked: Asked) -> bool:
+    """Whether a job has fewer tasks than MinNodes of its partition, and as many nodes, in versions that take it."""
+    rules, tasks = asked.rules, asked.options.tasks
+    taken = rules.TASKS_BOUND_MIN_NODES and not rules.TASKS_REACH_MIN_NODES and not asked.whole
+    return taken and tasks is not None and asked.nodes < asked.fewest and tasks < asked.fewest
+
+
 def _nodes_with_tasks(asked: Asked) -> int:
     """Nodes beyond which a job has no tasks, where it may have more than it has tasks."""
     options, rules = asked.options, asked.rules
@@ -426,7 +434,7 @@ def _waits_for_more(asked: Asked) -> bool:
 
     Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them, nor tasks that share the CPUs of
     a node's memory, where these are rounded down: 14 tasks on three nodes get four each; nor with --mincpus a job whose
-    GPUs bring fewer.
+    GPUs bring fewer; nor one with GRES on each node and fewer tasks than MinNodes.
     """
     shared = asked.demand.cpus_shared
     if shared and not asked.whole and shared * asked.nodes < asked.cpus:
@@ -434,7 +442,7 @@ def _waits_for_more(asked: Asked) -> bool:
     options = asked.options
     if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
         return True
-    if _gpus_give_too_few(asked):
+    if _gpus_give_too_few(asked) or (options.gres and _below_min_nodes(asked)):
         return True
     alone = options.tasks == 1 and (options.tasks_per_node or 1) > 1 and not options.overcommit
     return alone and asked.rules.ONE_TASK_WAITS_FOR_MORE and not (asked.whole or asked.whole_nodes)

@@ -175,7 +175,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask) -> Allo
     capacity = capacity_of(want, machine, free, usable)
     if want.required is not None and not capacity[want.required].all():
         return None
-    if np.count_nonzero(capacity) < want.min_nodes:
+    if np.count_nonzero(capacity) < max(want.min_nodes, want.nodes_with_room):
         return None
     if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable):
         return None
