@@ -118,7 +118,7 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         return RESOURCES
     if reservations.by_name or not cluster.machine.all_up:
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
-        reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
+        reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes(), enters=True)
         if reason != RESOURCES:
             return reason
     if job.options.array is not None or job.request.het_job_id is not None:

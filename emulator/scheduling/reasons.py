@@ -18,7 +18,9 @@ FOR_MAINTENANCE = f"{NODE_NOT_AVAILABLE},_Reserved_for_maintenance"
 UNAVAILABLE = f"{NODE_NOT_AVAILABLE},_UnavailableNodes:"
 
 
-def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask) -> str:
+def reason_of_nodes(
+    job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask, enters: bool = False
+) -> str:
     """Why the nodes of a partition do not do for a job now.
 
     Args:
@@ -27,6 +29,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         cluster: the cluster state.
         unreserved: nodes that no reservation keeps from it.
         kept: nodes that are kept for jobs before it.
+        enters: whether it is submitted: how many nodes are up is not counted then.
     """
     if _is_overlapped(job, partition, cluster, unreserved):
         return FOR_MAINTENANCE
@@ -36,7 +39,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         return RESOURCES
     reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
     wanted = job.wants[partition.name].required
-    if wanted is None and not reserved and int((up & ~kept).sum()) < least_nodes(job):
+    if wanted is None and not reserved and not enters and int((up & ~kept).sum()) < least_nodes(job):
         return RESERVED_FOR_HIGHER
     if _may_be_closed(cluster) and (wanted is None or not (wanted & ~available).any()):
         suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
