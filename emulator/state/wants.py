@@ -367,8 +367,19 @@ def _too_few_tasks(asked: Asked) -> bool:
     by_tasks = (asked.partition.least_loaded or options.spread) and not asked.whole_nodes
     if by_tasks and options.tasks is not None and options.tasks < max(asked.nodes, asked.fewest):
         return True
+    if asked.rules.GRES_WANT_ALL_TASKS and not asked.whole_nodes and _fewer_than_of_node(asked):
+        return True
     bound = asked.rules.MIN_CPUS_CHOOSE_NODES and options.tasks_per_node and not asked.whole and not options.gres
     return bool(bound) and (options.min_cpus or 0) > asked.of_node
+
+
+def _fewer_than_of_node(asked: Asked) -> bool:
+    """Whether a job with generic resources states fewer tasks than for a node; one with one GPU in all waits."""
+    options = asked.options
+    if not _gres(options) or options.tasks is None or options.tasks >= (options.tasks_per_node or 1):
+        return False
+    alone = options.tasks == sum(one.count for one in options.gpus) == 1
+    return not alone or asked.whole
 
 
 def _spread(options: BatchOptions, one_node: bool, rules: Rules) -> int:

@@ -549,6 +549,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_GET_THEIR_CPUS": _tasks_on_nodes,
     "NODES_GIVE_ALL_TASKS": _tasks_on_nodes,
     "ONE_TASK_WAITS_FOR_MORE": _tasks_on_nodes,
+    "GRES_WANT_ALL_TASKS": _tasks_and_gpus,
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "CPUS_COME_WITH_GRES": _cpus_with_gres,

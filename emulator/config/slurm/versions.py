@@ -175,6 +175,14 @@ class Rules:
         "not named in the release notes; 25 submissions to 26.05 show it, and as many to 24.11 that they run there",
         *("one_of_more_tasks_24", "one_of_more_tasks_26"),
     )
+    GRES_WANT_ALL_TASKS: bool = _rule(
+        "26.05",
+        "a job with GPUs or other GRES that states fewer tasks than --ntasks-per-node (-n2 --ntasks-per-node=5 "
+        "--gres=gpu:1) is refused; one with -n1 and --gpus=1 waits",
+        "it runs",
+        "not named in the release notes; 37 questions to each of three versions show it",
+        *("gpus_of_fewer_tasks-22.05", "gpus_of_fewer_tasks-24.11", "gpus_of_fewer_tasks-26.05"),
+    )
     TASKS_ASK_FOR_NODES: bool = _rule(
         "24.11",
         "-n10 --ntasks-per-node=3 asks for four nodes, so that it waits for PartitionNodeLimit where MaxNodes is "

@@ -82,6 +82,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "TASKS_GET_THEIR_CPUS": "jobs with both -n and --ntasks-per-node",
         "NODES_GIVE_ALL_TASKS": "jobs with both -n and --ntasks-per-node",
         "ONE_TASK_WAITS_FOR_MORE": "jobs with both -n and --ntasks-per-node",
+        "GRES_WANT_ALL_TASKS": "",
         "TASKS_ASK_FOR_NODES": "jobs with both -n and --ntasks-per-node",
         "TASKS_SHARE_CPUS_OF_MEMORY": "",
         "CPUS_COME_WITH_GRES": "",
