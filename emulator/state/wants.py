@@ -564,8 +564,10 @@ def _never(asked: Asked) -> str:
     """Why a job can never start in a partition, which is too small for it; empty if it is not."""
     partition, machine = asked.partition, asked.cluster.machine
     bound = next(one.max_cpus_per_node for one in asked.cluster.conf.partitions if one.name == partition.name)
-    # CPUs that memory or GPUs bring along do not count here; what of MaxCPUsPerNode a smaller node lacks does.
+    # CPUs of memory or of defaults for GPUs do not count here; what of MaxCPUsPerNode a smaller node lacks does.
     cpus, there = asked.tasks * asked.request.cpus_per_task, int(machine.cpus[partition.nodes].sum())
+    if asked.rules.GPUS_COUNT_CPUS and asked.options.cpus_per_gpu:
+        cpus = max(cpus, asked.options.cpus_per_gpu * asked.options.gpus_on(asked.nodes))
     too_many = bound is not None and cpus > bound * int(partition.nodes.sum())
     if too_many or cpus > there + _specialized(partition, asked.cluster):
         return PARTITION_CONFIG

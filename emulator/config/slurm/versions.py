@@ -283,7 +283,8 @@ class Rules:
     )
     GPUS_COUNT_CPUS: bool = _rule(
         "24.11",
-        "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits",
+        "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits, "
+        "and where it is asked whether it is larger than its partition",
         "it counts with those of its tasks",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpu_cpus_22", "gpu_cpus_24"),
