@@ -129,10 +129,11 @@ class Asked:
             return self.most
         in_all = 0 if self.by_gpus else sum(one.count for one in options.gpus)
         beyond = FAR if "*" in options.constraint else max(self.cpus, in_all)
-        if bound is not None and self.nodes <= bound < min(beyond, int(self.partition.nodes.sum())):
-            return bound
         of_tasks = options.tasks is not None and options.gpus and not self.beyond_tasks
-        return max(self.nodes, options.tasks or 0) if of_tasks else None
+        most = max(self.nodes, options.tasks or 0) if of_tasks else None
+        if bound is not None and self.nodes <= bound < min(beyond, int(self.partition.nodes.sum())):
+            return bound if most is None else min(bound, most)
+        return most
 
     @property
     def beyond_tasks(self) -> bool:
