@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from emulator.scheduling.entries import note_full_arrays, of_record
 from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
@@ -142,10 +144,12 @@ def victims(
     None if it would not fit (P4, P5).
     """
     leaving = movable(job, partition, cluster)
-    order = [other for other in leaving if overlaps(other, usable)]
+    want, machine = planned_want(job, partition, cluster), cluster.machine
+    # Runs on nodes alone that have not what the job wants of each would be no good to it (recorded).
+    suited = np.logical_or.reduce([choice.mask for choice in want.choices])
+    order = [other for other in leaving if overlaps(other, usable & suited)]
     if not order:
         return [], None
-    want, machine = planned_want(job, partition, cluster), cluster.machine
     for other in cluster.running.values():
         if other.state is State.COMPLETING and other.run is not None:
             usable = usable & ~other.run.allocation.mask(len(machine))
