@@ -193,7 +193,7 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
         if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
             # No node is large enough for it, or it excludes those: so it is refused.
             return any(bool((choice.mask & partition.nodes).any()) for choice in want.choices)
-        return most is not None and want.min_nodes > most
+        return most is not None and _with_named(want) > most
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
     return reason in REFUSALS
@@ -440,7 +440,7 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     """Which of a partition's bounds on nodes and time a job exceeds, or None."""
     want, lifted = job.wants[partition.name], job.lifted
     most = partition.max_nodes
-    if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
+    if most is not None and max(_with_named(want), want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
         return PARTITION_NODES
     # That a job is to be spread bounds its nodes too late for MinNodes (recorded).
     spread = job.options.spread and job.options.max_nodes is None
@@ -453,6 +453,12 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     if limit > partition.max_time and not free:
         return PARTITION_TIME
     return None
+
+
+def _with_named(want: Want) -> int:
+    """Nodes that a job must have: as many as it wants, and all that it names unless some of these are enough."""
+    named = 0 if want.required is None or want.some_required else int(np.count_nonzero(want.required))
+    return max(want.min_nodes, named)
 
 
 def least_nodes(job: Job) -> int:

@@ -139,15 +139,16 @@ def _cpus_of_sockets(asked: Asked) -> int:
     """CPUs with which a node must count: for as many tasks as each of its sockets may have (recorded on 22.05)."""
     options = asked.options
     apart = options.tasks_per_node is not None or options.overcommit or asked.rules.SOCKETS_HAVE_TASKS
+    apart = apart or asked.whole_nodes
     return 1 if apart or options.tasks_per_socket is None else options.tasks_per_socket * asked.per_task
 
 
 def _with_cores(want: Want, asked: Asked) -> Want:
     """Which threads, cores and sockets tasks may use."""
     options, rules, per_task = asked.options, asked.rules, asked.per_task
-    # select/linear does not go by tasks of a core (asked of three versions).
-    stated = None if asked.whole_nodes else options.tasks_per_core
-    tasks_per_core = stated or (1 if asked.parameters.one_task_per_core else FAR)
+    # select/linear does not go by tasks of a core or of a socket (asked of three versions).
+    of_core, of_socket = (options.tasks_per_core, options.tasks_per_socket) if not asked.whole_nodes else (None, None)
+    tasks_per_core = of_core or (1 if asked.parameters.one_task_per_core else FAR)
     by_socket = rules.SOCKETS_HAVE_TASKS
     whole_tasks = rules.WHOLE_TASKS_COUNT or bool(_gres(options))
     return replace(
@@ -155,9 +156,9 @@ def _with_cores(want: Want, asked: Asked) -> Want:
         per_core=min(tasks_per_core * per_task, _threads(asked), FAR),
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not asked.whole_nodes,
-        per_socket=FAR if by_socket or options.tasks_per_socket is None else options.tasks_per_socket * per_task,
+        per_socket=FAR if by_socket or of_socket is None else of_socket * per_task,
         fills_sockets=_fills_sockets(options, asked.parameters),
-        socket_tasks=(options.tasks_per_socket or 0) if by_socket else 0,
+        socket_tasks=(of_socket or 0) if by_socket else 0,
         socket_cores=options.cores_per_socket or 1,
         node_sockets=options.sockets or 1,
         of_rounds=_goes_round_sockets(asked),

@@ -216,7 +216,7 @@ def cpus_with_memory_of(want: Want, machine: Machine) -> Ints:
 
 def _task_cores(want: Want, machine: Machine) -> Ints:
     """Cores of a task on each node."""
-    return -(-want.cpus_per_task // machine.core_threads)
+    return -(-want.cpus_per_task // core_threads(want, machine))
 
 
 def units_of(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Ints:
