@@ -109,11 +109,13 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         return PARTITION_CONFIG  # Bounds of partitions are looked at whether or not it may be scheduled.
     if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
         return RESOURCES
-    if job.reason != "None":
+    if job.reason not in ("None", "BeginTime", "Dependency"):
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
     if limited := _limit(job, cluster):
-        return limited
+        return limited  # Limits are looked at, too; a pass says again that it waits for others or its time.
+    if job.reason != "None":
+        return job.reason
     if cluster.parts_users(job) and _lacks_nodes_of_others(job, cluster):
         return RESOURCES
     if reservations.by_name or not cluster.machine.all_up:
