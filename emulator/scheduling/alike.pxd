@@ -13,6 +13,8 @@ cpdef bint is_unbound(Job job, partition) except -1
 cdef bint _takes_alike(Job job, partition) except -1
 @cython.locals(job=Job)
 cpdef bint is_plainly_taken(Entry entry) except -1
+@cython.locals(job=Job)
+cpdef bint waits_plainly(Entry entry) except -1
 @cython.locals(until=cython.Py_ssize_t, behind=bint, pair=tuple, job=Job, entries=tuple, entry=Entry)
 cpdef Py_ssize_t pass_over(list pairs, Py_ssize_t place, Py_ssize_t looks, set failed) except -1
 @cython.locals(known=Entry, job=Job, done=cython.Py_ssize_t)

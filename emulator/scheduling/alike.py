@@ -99,11 +99,19 @@ def is_plainly_taken(entry: Entry) -> bool:
 
     It is tried in no reservation then: an entry that has a kind is of no array, and no reservation draws its job.
     """
-    job, partition = entry._pair
-    if entry._kind is None or job.time_min is not None or job.state is not PENDING or not is_unbound(job, partition):
+    if not waits_plainly(entry):
         return False
+    job = entry._pair[0]
     job.drawn = ""
     return True
+
+
+def waits_plainly(entry: Entry) -> bool:
+    """As :func:`is_plainly_taken`, for a job that is not tried yet."""
+    job, partition = entry._pair
+    if entry._kind is None or job.time_min is not None or job.state is not PENDING:
+        return False
+    return is_unbound(job, partition)
 
 
 def pass_over(pairs: list[Pair], place: int, looks: int, failed: set[tuple[str, str]]) -> int:

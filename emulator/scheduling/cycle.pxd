@@ -1,6 +1,6 @@
 # C types of cycle.py.
 cimport cython
-from emulator.scheduling.alike cimport alike_from, alike_until, count_alike, count_planned, is_plainly_taken, length_of
+from emulator.scheduling.alike cimport alike_from, alike_until, count_alike, count_planned, is_plainly_taken, length_of, waits_plainly
 from emulator.scheduling.searches cimport Search, Searches
 from emulator.scheduling.windows_kernel cimport Columns, Work
 from emulator.state.job cimport Job
@@ -32,8 +32,8 @@ cdef class Cycle:
     cdef Bounds _bounds
     cdef list _entries, _tried
     cdef dict _decided
-    cdef Py_ssize_t _at, _first, _last
-    cdef bint _by_kind, _by_user, _clears, _looked, _news, _to_start, _together
+    cdef Py_ssize_t _at, _first, _last, _reach
+    cdef bint _by_kind, _by_user, _clears, _looked, _news, _reached, _to_start, _together
     cdef Search _hope
     cdef long long _hopes
     cdef public bint refused
@@ -50,6 +50,8 @@ cdef class Cycle:
     cdef bint _is_news_known(self) except -1
     @cython.locals(entry=Entry, hope=Search)
     cdef bint _could_any_start(self) except -1
+    @cython.locals(entry=Entry, left=cython.longlong, reach=cython.Py_ssize_t)
+    cdef _find_reach(self)
     @cython.locals(job=Job, search=Search, could=bint)
     cdef bint _could_start(self, Entry entry) except -1
     cdef bint _counts_otherwise(self, Search search, Job job, partition) except -1

@@ -18,6 +18,7 @@ from emulator.scheduling.alike import (
     count_planned,
     is_plainly_taken,
     length_of,
+    waits_plainly,
 )
 from emulator.scheduling.searches import MOST_TOGETHER, Search, Searches
 from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
@@ -124,8 +125,8 @@ class Cycle:
 
     __slots__ = (
         *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_clears", "_decided", "_entries", "_first", "_hope"),
-        *("_hopes", "_keeping", "_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried"),
-        *("left", "refused"),
+        *("_hopes", "_keeping", "_last", "_looked", "_news", "_plan", "_reach", "_reached", "_searches", "_to_start"),
+        *("_together", "_tried", "left", "refused"),
     )
 
     def __init__(
@@ -143,11 +144,11 @@ class Cycle:
         self._plan, self._searches, self._keeping = plan, searches, keeping
         self._entries, self._bounds, self.left = entries, bounds, left
         self._decided, self._by_kind, self._to_start = decided, by_kind, to_start
-        self._first, self._last = 0, len(entries)
+        self._first, self._last, self._reach = 0, len(entries), len(entries)
         self._tried: list[Any] = []
         self._at = 0
         self._array: Any = None
-        self._by_user = self._clears = self._looked = self._news = self._together = self.refused = False
+        self._by_user = self._clears = self._looked = self._news = self._reached = self._together = self.refused = False
         self._hope: Search | None = None
         self._hopes = searches.hopes
 
@@ -159,7 +160,7 @@ class Cycle:
         """
         # Other runs may be there than before.
         self._plan.look_at_victims()
-        self._looked = self._news = False
+        self._looked = self._news = self._reached = False
         self._hope = None
         self._by_user, self._clears = self._plan.by_user, self._plan.clears
         while True:
@@ -244,8 +245,10 @@ class Cycle:
         """Whether any of the entries that are left could start now beside what is kept, before another run starts."""
         entries = self._entries
         self._look()
+        if not self._reached:
+            self._find_reach()
         if self._hopes != self._searches.hopes:
-            self._hopes, self._last, self._hope = self._searches.hopes, len(entries), None
+            self._hopes, self._last, self._hope = self._searches.hopes, self._reach, None
         # Of the last that could start nothing else is asked again while slots leave its nodes.
         hope = self._hope if self._last > self._first else None
         if hope is not None and self._searches.could_start_there(hope, self._plan.slots.columns):
@@ -258,6 +261,21 @@ class Cycle:
                 return True
             self._last = alike_from(entries, self._last - 1, self._by_user) if self._by_kind else self._last - 1
         return False
+
+    def _find_reach(self) -> None:
+        """Find the place behind the last that may be tried yet: each before it that surely is counts as one."""
+        entries, left, reach = self._entries, self.left, self._first
+        if self._clears or not self._bounds.are_none():
+            reach = len(entries)
+        # Of an array all tasks are tried once one is.
+        while reach < len(entries) and (left > 0 or entries[reach].array is not None):
+            if waits_plainly(entries[reach]):
+                left -= 1
+            reach += 1
+        if reach > self._reach or reach < self._last:
+            # Of those that are tried now after all it was not asked whether they could start.
+            self._last, self._hope = reach, None
+        self._reach, self._reached = reach, True
 
     def _could_start(self, entry: Any) -> bool:
         """Whether a job could start, or jobs alike; or its reason or number may change."""

@@ -6,6 +6,7 @@ cdef class Bounds:
     cdef list _tried
     cdef bint _together
 
+    cpdef bint are_none(self) except -1
     @cython.locals(first=list, place=cython.Py_ssize_t, until=cython.Py_ssize_t, many=cython.Py_ssize_t)
     cpdef list first_of(self, list entries)
     @cython.locals(names=tuple, tried=dict)

@@ -27,6 +27,10 @@ class Bounds:
         ]
         self._together = all(TOGETHER.issuperset(names) for _, names, _ in self._tried)
 
+    def are_none(self) -> bool:
+        """Whether any number of each kind is tried."""
+        return not self._tried
+
     def first_of(self, entries: list[Any]) -> list[Any]:
         """Those of some entries of which more may be tried; they are counted."""
         if not self._tried:
