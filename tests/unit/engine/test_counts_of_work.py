@@ -74,8 +74,9 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, counts: Counter[str]) -> None:
         monkeypatch.setattr(owner, name, counted(what, getattr(owner, name)))
 
 
-OTHERS = {"gang": GANG, "rows": ROWS, "whole nodes": WHOLE_NODES}
-"""Configurations with which jobs may share what they have, or have whole nodes."""
+FEW_TRIED = CONF.replace("bf_continue", "bf_continue,bf_max_job_test=20")
+OTHERS = {"gang": GANG, "rows": ROWS, "whole nodes": WHOLE_NODES, "few tried": FEW_TRIED}
+"""Configurations with which jobs may share what they have, or have whole nodes, or few are tried in a cycle."""
 MOST = {
     "slurm, plans seen": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 9568},
     "gang": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 4331, "looks beside others": 16444},
@@ -91,6 +92,7 @@ MOST = {
         "searches": 4434,
         "looks beside others": 0,
     },
+    "few tried": {"passes of the main loop": 1072, "cycles of backfill": 576, "searches": 1044},
     "slurm": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 2782},
     "ideal, plans seen": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 13655},
     "ideal": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 3800},
