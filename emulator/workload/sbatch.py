@@ -76,7 +76,7 @@ class BatchOptions:
         min_nodes: fewest nodes.
         use_min_nodes: whether of a range of nodes the fewest are wanted, and not the most.
         max_nodes: most nodes.
-        stated_most: most nodes as it states them, where it names some, and its tasks or GPUs leave it fewer.
+        stated_most: most nodes as it states them, where its GPUs leave it fewer, or its tasks, if it names some.
         node_counts: how many nodes it may have, ascending, where that is not any number between these.
         tasks: how many tasks.
         cpus_per_task: CPUs of each task.
@@ -317,7 +317,8 @@ def _no_node_without_task(options: BatchOptions) -> BatchOptions:
     tasks, fewest, most = options.tasks, options.min_nodes, options.max_nodes
     if not tasks or fewest is None or tasks >= max(fewest, len(options.node_list)):
         return options
-    return _with_most(options, tasks, None if most is None else tasks)
+    stated = (options.stated_most or most) if options.node_list else None
+    return replace(options, min_nodes=tasks, max_nodes=None if most is None else tasks, stated_most=stated)
 
 
 def _no_node_without_gpu(options: BatchOptions) -> BatchOptions:
@@ -325,13 +326,8 @@ def _no_node_without_gpu(options: BatchOptions) -> BatchOptions:
     gpus, most = sum(one.count for one in options.gpus), options.max_nodes
     if not gpus or most is None or not (options.min_nodes or 1) <= gpus < most:
         return options
-    return _with_most(options, options.min_nodes, gpus)
-
-
-def _with_most(options: BatchOptions, fewest: int | None, most: int | None) -> BatchOptions:
-    """With other bounds on nodes; what it states bounds the nodes that it names all the same."""
-    stated = (options.stated_most or options.max_nodes) if options.node_list else None
-    return replace(options, min_nodes=fewest, max_nodes=most, stated_most=stated)
+    # How many tasks it has goes by the range that it states.
+    return replace(options, max_nodes=gpus, stated_most=options.stated_most or most)
 
 
 def with_option(options: BatchOptions, name: str, value: str, submitted: float = 0.0) -> BatchOptions:
@@ -451,13 +447,18 @@ def _nodes(asked: Any, text: str) -> Values:
         if found is None or not 1 <= fewest <= most:
             raise ValueError(f"{text!r} is neither a number of nodes nor a range such as 2-4, nor a list of these")
         if part == text and not found.group(3):
-            return {"min_nodes": fewest, "max_nodes": most, "node_counts": ()}
+            return {"min_nodes": fewest, "max_nodes": most, "stated_most": None, "node_counts": ()}
         # The end of a range with a step is not in it.
         step = int(found.group(3) or 0)
         if most - fewest > MOST_NODE_COUNTS or (found.group(3) and not step):
             raise ValueError(f"{text!r} is too long a range, or has a step of 0")
         counts.update(range(fewest, max(most, fewest + 1), step) if step else range(fewest, most + 1))
-    return {"min_nodes": min(counts), "max_nodes": max(counts), "node_counts": tuple(sorted(counts))}
+    return {
+        "min_nodes": min(counts),
+        "max_nodes": max(counts),
+        "stated_most": None,
+        "node_counts": tuple(sorted(counts)),
+    }
 
 
 def _gres(text: str) -> tuple[GresCount, ...]:
