@@ -291,6 +291,8 @@ class SeenState(ClusterState):
 
     def resumed(self, job: ControlledJob) -> None:
         """A run has its CPUs again; it is planned to end as much later as it was suspended."""
+        if job.id not in self._suspended:
+            return  # It waited for its turn, with its CPUs, when an operator suspended it.
         since, (planned_end, *rest) = self._suspended.pop(job.id)
         self._entries[job.id] = (planned_end + self._cluster.now - since, *rest)
         self.moved()
