@@ -491,6 +491,12 @@ class Want:
     never: str = ""
 
     @property
+    def suited(self) -> Mask:
+        """Nodes that any of its choices has."""
+        nodes: Mask = np.logical_or.reduce([choice.mask for choice in self.choices])
+        return nodes
+
+    @property
     def least_nodes(self) -> int:
         """Nodes that it needs at least: as many as it wants, or as ``per_node`` makes of its CPUs."""
         return max(self.min_nodes, -(-self.cpus // self.per_node))

@@ -15,7 +15,7 @@ from slurm_sim_plugins.walltime.history import History
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-NOBODY = -1
+NO_KEY = -1
 """The key of a job of which a part of the key is unknown."""
 FEW_KEYS = 2**15
 """So many keys fit into 16 bits."""
@@ -43,7 +43,7 @@ def share_history(plugin: History, workload: Workload, useful: Ints, kernel: Any
     key = _keys(plugin, workload)
     shares = _shares(useful, workload.time_limit)
     by_key = _sorted(key, shares)
-    place = np.full(len(key), NOBODY, dtype=np.int64)
+    place = np.full(len(key), NO_KEY, dtype=np.int64)
     place[by_key] = np.arange(len(by_key))
     sizes = np.bincount(key[by_key])
     rank, part = _ranks(plugin, int(sizes.max(initial=0)))
@@ -76,11 +76,11 @@ def _sorted(key: Ints, shares: Floats) -> Ints:
         keys = keys.astype(np.int16)
     by_key: Ints = by_share[np.argsort(keys, kind="stable")]
     # Jobs without a key come first.
-    return by_key[np.count_nonzero(key == NOBODY) :]
+    return by_key[np.count_nonzero(key == NO_KEY) :]
 
 
 def _keys(plugin: History, workload: Workload) -> Ints:
-    """A number for what each job has in common with similar ones; ``NOBODY`` where a part of it is unknown."""
+    """A number for what each job has in common with similar ones; ``NO_KEY`` where a part of it is unknown."""
     parts = [workload.facts[name] for name in plugin._columns]
     unknown = np.zeros(len(workload), dtype=bool)
     for part in parts:
@@ -91,7 +91,7 @@ def _keys(plugin: History, workload: Workload) -> Ints:
     for part in parts[1:]:
         number = _numbered(part)
         key = _numbered(key * (number.max(initial=0) + 1) + number)
-    key[unknown] = NOBODY
+    key[unknown] = NO_KEY
     return key
 
 

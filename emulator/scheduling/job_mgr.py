@@ -493,7 +493,7 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
 
 def _fewer_than_named(options: BatchOptions, cluster: Cluster) -> int:
     """Most nodes of a job that names more than it states, and must have them all; 0 for one that does not."""
-    most = options.stated_most or options.max_nodes or FAR
+    most = options.most_stated or FAR
     return most if len(options.node_list) > most and not cluster.parameters.rules.SOME_OF_NAMED else 0
 
 

@@ -570,7 +570,7 @@ class _Pass:
         too_small = self._too_small(job, partition)
         if too_small is not None:
             job.reason = BAD_CONSTRAINTS
-            if (too_small & np.logical_or.reduce([choice.mask for choice in want.choices])).any():
+            if (too_small & want.suited).any():
                 self._is_too_large(job)
             return
         job.reason = self._reason(job, partition)

@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from emulator.scheduling.entries import note_full_arrays, of_record
 from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
@@ -146,8 +144,7 @@ def victims(
     leaving = movable(job, partition, cluster)
     want, machine = planned_want(job, partition, cluster), cluster.machine
     # Runs on nodes alone that have not what the job wants of each would be no good to it (recorded).
-    suited = np.logical_or.reduce([choice.mask for choice in want.choices])
-    order = [other for other in leaving if overlaps(other, usable & suited)]
+    order = [other for other in leaving if overlaps(other, usable & want.suited)]
     if not order:
         return [], None
     for other in cluster.running.values():

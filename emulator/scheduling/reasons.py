@@ -42,7 +42,7 @@ def reason_of_nodes(
     if wanted is None and not reserved and not enters and int((up & ~kept).sum()) < least_nodes(job):
         return RESERVED_FOR_HIGHER
     if _may_be_closed(cluster) and (wanted is None or not (wanted & ~available).any()):
-        suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
+        suitable = job.wants[partition.name].suited
         if some_closed(job, partition, cluster, suitable & available):
             return RESOURCES
     if reserved and _all_reserved(job, partition, cluster, unreserved):
@@ -51,8 +51,7 @@ def reason_of_nodes(
     if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
         unavailable = ~cluster.machine.up & ~_drained(cluster)
     if wanted is None:
-        choices = job.wants[partition.name].choices
-        wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
+        wanted = partition.nodes & job.wants[partition.name].suited
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
 

@@ -121,8 +121,7 @@ def _cpus(job: Job, partition: Partition) -> float:
 def _tasks(job: Job, partition: Partition) -> int:
     """Tasks in all; of a job that states none nor how many a node has, but a range of nodes, it is one (recorded)."""
     options = job.options
-    most = options.stated_most or options.max_nodes
-    ranged = most is not None and most != options.min_nodes
+    ranged = options.most_stated not in (None, options.min_nodes)
     if ranged and options.tasks is None and options.tasks_per_node is None:
         return options.tasks_on(1)
     return options.tasks_on(_stated_nodes(job) if _has_fewest(job) else job.wants[partition.name].min_nodes)

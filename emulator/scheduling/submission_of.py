@@ -16,7 +16,7 @@ def submission_of(request: JobRequest) -> Submission:
     options = request.options
     stated = {name: getattr(options, name) for name in CHANGE}
     stated["name"] = request.name
-    stated["max_nodes"] = options.stated_most or options.max_nodes
+    stated["max_nodes"] = options.most_stated
     stated["gres"] = tuple(map(_gres, options.gres))
     stated["licenses"] = tuple(f"{name}:{count}" for name, count in options.licenses)
     joint = "?" if options.any_dependency else ","

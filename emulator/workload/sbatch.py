@@ -225,6 +225,11 @@ class BatchOptions:
         return _sum(self.gpus) or nodes * _sum(self.gres, GPU)
 
     @property
+    def most_stated(self) -> int | None:
+        """Most nodes as it states them, whatever its tasks and GPUs leave it; None for no bound."""
+        return self.stated_most or self.max_nodes
+
+    @property
     def fewest_cpus(self) -> int:
         """CPUs that a node needs at least: for the tasks that each node is to have, and for ``--mincpus``."""
         return max((self.cpus_per_task or 1) * (self.tasks_per_node or 1), self.min_cpus or 0)
@@ -317,7 +322,7 @@ def _no_node_without_task(options: BatchOptions) -> BatchOptions:
     tasks, fewest, most = options.tasks, options.min_nodes, options.max_nodes
     if not tasks or fewest is None or tasks >= max(fewest, len(options.node_list)):
         return options
-    stated = (options.stated_most or most) if options.node_list else None
+    stated = options.most_stated if options.node_list else None
     return replace(options, min_nodes=tasks, max_nodes=None if most is None else tasks, stated_most=stated)
 
 
@@ -327,7 +332,7 @@ def _no_node_without_gpu(options: BatchOptions) -> BatchOptions:
     if not gpus or most is None or not (options.min_nodes or 1) <= gpus < most:
         return options
     # How many tasks it has goes by the range that it states.
-    return replace(options, max_nodes=gpus, stated_most=options.stated_most or most)
+    return replace(options, max_nodes=gpus, stated_most=options.most_stated)
 
 
 def with_option(options: BatchOptions, name: str, value: str, submitted: float = 0.0) -> BatchOptions:

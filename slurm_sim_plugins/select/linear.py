@@ -47,8 +47,7 @@ def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want
     if not want.memory_of_first:
         return want
     looked_at = usable if want.unweighed else usable & (free.jobs == 0)
-    allowed = np.logical_or.reduce([choice.mask for choice in want.choices])
-    nodes = np.flatnonzero(looked_at & allowed)
+    nodes = np.flatnonzero(looked_at & want.suited)
     return replace(want, memory_per_node=int(machine.memory[nodes[0]])) if len(nodes) else want
 
 
@@ -58,8 +57,7 @@ def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
     one_by_one = _one_by_one(machine, machine.weight.tobytes())
     if any(choice.counts for choice in want.choices):
         return best_fit(want, one_by_one, free, view.usable)
-    allowed = np.logical_or.reduce([choice.mask for choice in want.choices])
-    nodes = np.flatnonzero(view.usable & allowed & (free.units > 0) & (machine.memory >= want.memory_per_node))
+    nodes = np.flatnonzero(view.usable & want.suited & (free.units > 0) & (machine.memory >= want.memory_per_node))
     nodes = nodes[np.argsort(_ranks(machine)[nodes])]
 
     def fit(many: int, on: Machine) -> Allocation | None:

@@ -13,7 +13,7 @@ from emulator.workload.sbatch import parse_sbatch
 CONF = """
 ClusterName=reach
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=30,bf_max_job_test={tried}
+SchedulerParameters=bf_interval=30,bf_max_job_test={tried}{bound}
 PriorityType=priority/basic
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
@@ -35,8 +35,8 @@ JOBS = st.lists(
 )
 
 
-@given(JOBS, st.integers(1, 6))
-def test_as_plain_python(jobs: list[tuple[int, str, int, float]], tried: int) -> None:
+@given(JOBS, st.integers(1, 6), st.sampled_from(["", "", ",bf_max_job_part=2", ",bf_max_job_user=3"]))
+def test_as_plain_python(jobs: list[tuple[int, str, int, float]], tried: int, bound: str) -> None:
     requests, second, number = list[JobRequest](), 0.0, 1
     for gap, words, minutes, share in jobs:
         second += gap
@@ -45,7 +45,7 @@ def test_as_plain_python(jobs: list[tuple[int, str, int, float]], tried: int) ->
         number += 10
 
     def outcome(compiled: bool) -> list[tuple[object, ...]]:
-        conf = parse_slurm_conf(CONF.format(tried=tried))
+        conf = parse_slurm_conf(CONF.format(tried=tried, bound=bound))
         controller = Controller(conf, requests, compiled=compiled, plans_are_seen=False)
         controller.run()
         jobs = controller.cluster.jobs.values()
