@@ -228,8 +228,13 @@ def test_a_run_killed_at_a_random_moment_goes_on_with_all_that_its_plugin_knew(
         pytest.skip("the run was over before it could be killed")
     (aside / f".{SNAPSHOT}.abcd_123{PART}").write_bytes(b"half")
     plugin.rename(tmp_path / "renamed.py")
-    done = command("resume", str(out), "--plugin", str(tmp_path / "renamed.py"))
-    assert done.exit_code == 0 and "mean wait" in done.output
+    try:
+        done = command("resume", str(out), "--plugin", str(tmp_path / "renamed.py"))
+        assert done.exit_code == 0 and "mean wait" in done.output
+    except InputError as error:
+        # It was killed while its files were moved to their folder: what was begun is ended.
+        if "its run is over" not in str(error):
+            raise
     assert files(out) == files(tmp_path / "whole")
 
 
