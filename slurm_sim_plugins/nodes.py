@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Binding
-from slurm_sim_plugins.devices import OF_GPUS, Devices
+from slurm_sim_plugins.devices import OF_GPUS, SHARING, Devices
 from slurm_sim_plugins.node_table import add
 from slurm_sim_plugins.sockets import Sockets
 from slurm_sim_plugins.topology.block import Blocks
@@ -205,6 +205,14 @@ class Machine:
             return self.devices.counts(free.gres, name, kind)
         counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
         return np.sum(counts, axis=0) if counts else np.zeros(len(self), dtype=np.int64)
+
+    def gpus_wanted(self, want: Want) -> Ints:
+        """GPUs of each node, in use or not, of the types that a job asks for."""
+        asked = {
+            (name, kind) for name, kind, _ in (*want.gres, *want.gres_total, *want.gres_per_task) if name == SHARING
+        }
+        empty, none = self.free(), np.zeros(len(self), dtype=np.int64)
+        return sum((self.gres_free(empty, *one) for one in asked), none)
 
     def gres_tasks(self, free: Free, name: str, kind: str, count: int) -> Ints:
         """How many tasks of one job each node has so many of a generic resource for."""

@@ -230,20 +230,25 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         first_node=asked.goes_first and not loads and not asked.whole_nodes,
         left_out_singly=MOST_SINGLY if rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes else 0,
         sure_of_gres=_sure_of_gres(want, asked),
-        most_gpus_first=_most_gpus_first(asked),
+        most_gpus_first=_most_gpus_first(want, asked),
     )
 
 
-def _most_gpus_first(asked: Asked) -> bool:
+def _most_gpus_first(want: Want, asked: Asked) -> bool:
     """Whether nodes with most GPUs go first, for a job that has all of those of its nodes and asks for some.
 
     A job that gets the first node with room for it goes by weights alone. (Asked of three versions.)
     """
-    options, gpus = asked.options, [count for (name, _), count in asked.cluster.machine.gres.items() if name == GPU]
-    wanted = any(one.name == GPU for one in (*options.gres, *options.gpus, *options.of_tasks))
-    if not asked.alone or not wanted or asked.whole_nodes or (asked.goes_first and not asked.partition.least_loaded):
+    if not asked.alone or asked.whole_nodes or (asked.goes_first and not asked.partition.least_loaded):
         return False
-    return any(np.ptp(count) > 0 for count in gpus)
+    machine = asked.cluster.machine
+    gpus, weight = machine.gpus_wanted(want), machine.weight
+    suited = asked.partition.nodes & np.any([choice.mask for choice in want.choices], axis=0)
+    if any(name == GPU for name, _, _ in want.gres):
+        suited &= gpus > 0
+    # Limits on nodes may make some of them heavier by one as it starts.
+    of_weights = (gpus[suited & ((weight == one) | (weight == one + 1))] for one in machine.weights)
+    return any(counts.size and np.ptp(counts) > 0 for counts in of_weights)
 
 
 def _sure_of_gres(want: Want, asked: Asked) -> bool:

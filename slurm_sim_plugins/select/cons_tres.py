@@ -46,7 +46,7 @@ from slurm_sim_plugins.select.capacity import (
     most_of_socket,
     units_of,
 )
-from slurm_sim_plugins.select.near_devices import GPU, no_more_than_tasks, reach_of, requests_of, with_devices
+from slurm_sim_plugins.select.near_devices import no_more_than_tasks, reach_of, requests_of, with_devices
 from slurm_sim_plugins.select.picking import Picker
 from slurm_sim_plugins.sockets import Asked, Sockets
 
@@ -82,9 +82,7 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
     if want.heavier is not None:
         machine = machine.with_heavier(want.heavier)
     if want.most_gpus_first:
-        asked = {(name, kind) for name, kind, _ in (*want.gres, *want.gres_total, *want.gres_per_task) if name == GPU}
-        empty = machine.free()
-        machine = machine.with_most_first(np.sum([machine.gres_free(empty, *one) for one in asked], axis=0))
+        machine = machine.with_most_first(machine.gpus_wanted(want))
     if want.first is not None:
         machine = machine.with_first(want.first)
     if want.some_required and want.required is not None:

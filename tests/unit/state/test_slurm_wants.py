@@ -434,3 +434,22 @@ def test_counts_of_features_are_waited_for_only_by_jobs_that_fit_the_first(cpus:
     assert refusal(words).endswith(UNAVAILABLE)
     made = controller("-N2 --exclusive -t1", *["-n1 --hold"] * 4, words, until=10)
     assert [said.splitlines()[-1] for _, said in made.rejected] == ([why] if why else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "few", "goes"),
+    [
+        ("--gres=gpu:1", "Gres=gpu:2", True),
+        ("--gres=gpu:1", "Gres=gpu:2 Weight=2", True),
+        ("--gres=gpu:1", "Gres=gpu:2 Weight=3", False),
+        ("--gres=gpu:1 -C x", "Gres=gpu:2", False),
+        ("--gres=gpu:1", "", False),
+        ("--gpus=1", "", True),
+        ("--gpus=1", "Weight=3", False),
+    ],
+)
+def test_nodes_with_most_gpus_go_first_where_nodes_that_suit_differ(words: str, few: str, goes: bool) -> None:
+    """Kernels know nothing of it: it must not be said of jobs for which it makes no difference."""
+    lines = f"NodeName=m[1-2] Sockets=2 CoresPerSocket=4 RealMemory=8000 {few}"
+    (job,) = jobs(f"-N1 -t1 --exclusive {words}", lines=lines, version="24.11")
+    assert job.wants["p"].most_gpus_first is goes
