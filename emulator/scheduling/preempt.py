@@ -142,6 +142,8 @@ def victims(
     None if it would not fit (P4, P5).
     """
     leaving = movable(job, partition, cluster)
+    if not leaving:
+        return [], None
     want, machine = planned_want(job, partition, cluster), cluster.machine
     # Runs on nodes alone that have not what the job wants of each would be no good to it (recorded).
     order = [other for other in leaving if overlaps(other, usable & want.suited)]

@@ -575,7 +575,7 @@ def _never(asked: Asked) -> str:
     if asked.rules.GPUS_COUNT_CPUS and asked.options.cpus_per_gpu:
         cpus = max(cpus, asked.options.cpus_per_gpu * asked.options.gpus_on(asked.nodes))
     too_many = bound is not None and cpus > bound * int(partition.nodes.sum())
-    if too_many or cpus > there + _specialized(partition, asked.cluster):
+    if too_many or (cpus > there and cpus > there + _specialized(partition, asked.cluster)):
         return PARTITION_CONFIG
     if asked.nodes > int(partition.nodes.sum()):
         return PARTITION_NODES
