@@ -46,12 +46,16 @@ COUNTED: dict[str, tuple[type, str]] = {
 }
 
 
-def day_of_jobs() -> list[JobRequest]:
+WORDS = ["-n1", "-n4 --mem-per-cpu=2000", "-N2 -n32", "-n16", "-N8 --exclusive", "-n2 -pquick"]
+ON_GPUS = [*WORDS, "-n1 --gres=gpu:1", "-N2 --exclusive --gres=gpu:2"]
+
+
+def day_of_jobs(asked: list[str]) -> list[JobRequest]:
     """Submissions of a day: bursts, many short jobs, few large ones."""
     draws, requests, second = random.Random(21), [], 0.0
     for number in range(1, JOBS + 1):
         second += draws.choice([0, 1, 5, 60])
-        words = draws.choice(["-n1", "-n4 --mem-per-cpu=2000", "-N2 -n32", "-n16", "-N8 --exclusive", "-n2 -pquick"])
+        words = draws.choice(asked)
         minutes = draws.choice([5, 20, 60, 240])
         work = minutes * 60 * draws.choice([0.1, 0.5, 0.9])
         requests.append(
@@ -75,8 +79,11 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, counts: Counter[str]) -> None:
 
 
 FEW_TRIED = CONF.replace("bf_continue", "bf_continue,bf_max_job_test=20")
-OTHERS = {"gang": GANG, "rows": ROWS, "whole nodes": WHOLE_NODES, "few tried": FEW_TRIED}
-"""Configurations with which jobs may share what they have, or have whole nodes, or few are tried in a cycle."""
+GPUS = CONF.replace(
+    "PartitionName=day", "GresTypes=gpu\nNodeName=g[1-4] CPUs=16 RealMemory=64000 Gres=gpu:2\nPartitionName=day"
+)
+OTHERS = {"gang": GANG, "rows": ROWS, "whole nodes": WHOLE_NODES, "few tried": FEW_TRIED, "gpus": GPUS}
+"""Configurations with which jobs may share what they have, have whole nodes, or GPUs, or few are tried in a cycle."""
 MOST = {
     "slurm, plans seen": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 9568},
     "gang": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 4331, "looks beside others": 16444},
@@ -93,6 +100,7 @@ MOST = {
         "looks beside others": 0,
     },
     "few tried": {"passes of the main loop": 1072, "cycles of backfill": 576, "searches": 1044},
+    "gpus": {"passes of the main loop": 1096, "cycles of backfill": 652, "searches": 4546},
     "slurm": {"passes of the main loop": 985, "cycles of backfill": 580, "searches": 2782},
     "ideal, plans seen": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 13655},
     "ideal": {"passes of the main loop": 801, "cycles of backfill": 801, "searches": 3800},
@@ -107,7 +115,7 @@ def test_a_run_does_no_more_than_it_did(run: str, monkeypatch: pytest.MonkeyPatc
     count_calls(monkeypatch, counts)
     controller = Controller(
         parse_slurm_conf(OTHERS.get(run, CONF)),
-        day_of_jobs(),
+        day_of_jobs(ON_GPUS if run == "gpus" else WORDS),
         compiled=True,
         clock=clock,
         plans_are_seen="plans" in run,
