@@ -476,7 +476,7 @@ def one_cpu_nodes() -> None:
     pairs = []
     for _ in range(3):
         starts = []
-        # Counts in the general loop, as nodes are: the loop of stock plugins knows no nodes.
+        # Counts without the loop of stock plugins, which knows no nodes.
         for machine, compiled in ((conf, None), (processors, False)):
             begin = time.process_time()
             starts.append(simulate(workload, machine, compiled=compiled, **easy).records.jobs["start"])
