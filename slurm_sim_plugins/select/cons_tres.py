@@ -209,7 +209,7 @@ def _given(
     if want.by_looks and (
         sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
     ):
-        return None
+        return _all_free(want, machine, free, capacity, picked)
     if want.placed > _places(want, machine, list(picked)):
         return None
     given = _distribute(want, machine, picked)
@@ -229,6 +229,22 @@ def _given(
     return allocate(want, machine, free, nodes, cpus, of_gpus, near)
 
 
+def _all_free(want: Want, machine: Machine, free: Free, capacity: Ints, picked: dict[int, int]) -> Allocation | None:
+    """All free CPUs of nodes of which one has not those that it counts with; none where whole cores are given.
+
+    The job counts with the CPUs that it was to have, and has the memory of these; without that it waits.
+    """
+    if want.idle_nodes_lack or sum(picked.values()) < want.cpus:
+        return None
+    given = sorted(_distribute(want, machine, picked).items())
+    nodes, cpus = np.array(given, dtype=np.int64).T
+    found = allocate(want, machine, free, nodes, cpus)
+    if found is None or (np.array(found.memory) > free.memory[nodes]).any():
+        return None
+    had = units_of(want, machine, free, nodes, capacity[nodes])
+    return replace(found, units=shared(tuple(had.tolist())), cpus=int(cpus.sum()))
+
+
 def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, int]:
     """CPUs by node of a job on more nodes than it has tasks.
 
@@ -244,8 +260,8 @@ def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, i
 
 
 def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
-    """Whether a node that counts with the CPUs of another one (``by_looks``) would give more than it has."""
-    if not want.by_looks:
+    """Whether a node that counts with the CPUs of another one (``by_looks``) would give more cores than it has."""
+    if not want.by_looks or not want.idle_nodes_lack:
         return False
     capacity = capacity_of(want, machine, free, usable & want.choices[0].mask)
     picked = _pick(want, machine, free, capacity)
