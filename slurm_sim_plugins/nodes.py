@@ -348,6 +348,7 @@ class Want:
         memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
         all_memory: whether it takes all memory of its nodes.
         memory_of_first: whether, as it takes all memory, each node must have as much as the first that is looked at.
+        in_reach: nodes of jobs that it may preempt, which are looked at, too; None for none.
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
         gres_total: of each kind in all.
@@ -441,6 +442,7 @@ class Want:
     memory_of_core: int = FAR
     all_memory: bool = False
     memory_of_first: bool = False
+    in_reach: Mask | None = None
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
     gres_total: tuple[tuple[str, str, int], ...] = ()

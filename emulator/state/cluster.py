@@ -417,8 +417,18 @@ class Cluster:
             want = self.with_cores(want, job, self.now, self.now)
         if not partition.had_jobs:
             want = self.before_jobs(want)
+        if want.memory_of_first and self.policies.names_victims:
+            want = replace(want, in_reach=self._in_reach(job, partition))
         own = self.reservations.get(job.reservation) if job.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
+
+    def _in_reach(self, job: Job, partition: Partition) -> Mask:
+        """Nodes of a partition with jobs that a job may preempt."""
+        nodes = self.no_nodes()
+        for other in self.policies.candidates(job, partition):
+            if other.run is not None:
+                nodes |= other.run.allocation.mask(len(nodes))
+        return nodes & partition.nodes
 
     def before_jobs(self, want: Want) -> Want:
         """What a job needs where no job of its partition has started yet, or none counts as it is asked for nodes."""

@@ -42,11 +42,14 @@ class Linear(ConsTres):
 def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want:
     """The same, of nodes with as much memory as the first has that is looked at, where a job takes all of it.
 
-    Nodes in use are looked at as it is planned, and not as it starts. (Asked of three versions.)
+    Nodes in use are looked at as it is planned, and as it starts only those of jobs that it may preempt. (Asked of
+    three versions.)
     """
     if not want.memory_of_first:
         return want
     looked_at = usable if want.unweighed else usable & (free.jobs == 0)
+    if want.in_reach is not None:
+        looked_at = looked_at | want.in_reach
     nodes = np.flatnonzero(looked_at & want.suited)
     return replace(want, memory_per_node=int(machine.memory[nodes[0]])) if len(nodes) else want
 
