@@ -238,7 +238,10 @@ def lack_of(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> st
     ways = choices(asked or options.constraint, cluster.machine.features, unknown=True)
     featured = nodes & np.any([way.mask for way in ways], axis=0)
     machine, of_system = cluster.machine, np.array([node.system_memory for node in cluster.conf.nodes])
-    few = machine.cpus + machine.kept < max(options.fewest_cpus, demand.cpus_of_memory)
+    # That raises the CPUs of a task, which count where a job states no tasks.
+    raised = bool(options.memory_per_cpu) and options.tasks is None and options.tasks_per_node is None
+    least = max(options.fewest_cpus, demand.cpus_of_memory, demand.cpus_per_task if raised else 0)
+    few = machine.cpus + machine.kept < least
     lacking = few | (machine.memory + of_system < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
     told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
     if not len(told) or (featured & ~lacking).any():
@@ -690,6 +693,14 @@ def _names_others(job: Job, partition: Partition, cluster: Cluster) -> bool:
     return bool((known_nodes(named, cluster) & ~partition.nodes).any())
 
 
+def _is_spread_too_far(job: Job, partition: Partition) -> bool:
+    """Whether a job is to be spread over more nodes than a partition allows, and could do with fewer."""
+    most, want = partition.max_nodes, job.wants[partition.name]
+    if not job.options.spread or job.options.max_nodes is not None or most is None:
+        return False
+    return _with_named(want) <= most < (want.most_nodes or 0)
+
+
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
@@ -717,6 +728,11 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
         for one, why in zip(partitions, reasons, strict=True)
     ]
     told = [bound for bound in bounds if bound in refusals] or [TOO_MUCH_MEMORY]
+    if enforce != "ANY" and told[0] == PARTITION_NODES:
+        first = next(one for one, why in zip(partitions, reasons, strict=True) if why in refusals)
+        if _is_spread_too_far(job, first):
+            # That is found only as its nodes are sought.
+            raise RejectedError(NOT_CONFIGURED)
     # Of a job that states no nodes, and names none, 22.05 finds out later that there are too few.
     unstated = len(partitions) > 1 and PARTITION_NODES in told
     unstated = unstated and job.options.min_nodes is None and not job.options.node_list

@@ -159,8 +159,9 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
     _check_gres(options, cluster)
     on_gpus = _nodes_by_gpus(options)
     nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
-    if options.spread and most is None and options.tasks:
-        most = min(options.tasks, len(cluster.machine))
+    apart = options.tasks or options.tasks_per_node
+    if options.spread and most is None and apart:
+        most = min(apart, len(cluster.machine))
     enough = most or options.tasks or FAR
     named, some = _named(options, enough, cluster)
     if some:

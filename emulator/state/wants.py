@@ -110,7 +110,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         cpus_of_gpus=of_gpus if in_all else 0,
         placed=FAR if _waits_for_more(asked) else _placed(options, asked.nodes, asked.whole, rules),
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
-        counted_tasks=_counted_tasks(options, rules),
+        counted_tasks=0 if asked.whole_nodes else _counted_tasks(options, rules),
         counted_most=_counted_most(options, rules),
     )
 
@@ -211,8 +211,6 @@ def _by_selection(want: Want, asked: Asked) -> Want:
     """In which order nodes are taken, as the SelectType and its parameters say."""
     partition, rules, apart = asked.partition, asked.rules, _kind_by_kind(asked)
     kinds = apart and rules.WHOLE_NODES_BY_SIZE and bool(np.any(asked.cluster.machine.kinds))
-    counted = bool(asked.options.cpus_per_gpu) and rules.GPUS_COUNT_CPUS
-    single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
     # One that is to be spread gets the first node then, whatever others have to spare, and is not spread.
     spread = asked.options.spread and asked.one_node and rules.SPREAD_BY_WEIGHTS
     loads = partition.least_loaded and not spread
@@ -226,7 +224,7 @@ def _by_selection(want: Want, asked: Asked) -> Want:
         least_loaded=loads,
         by_looks=loads and rules.LEAST_LOADED_BY_LOOKS,
         # select/linear does neither (recorded).
-        last_first=asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes,
+        last_first=_goes_last(asked),
         first_node=asked.goes_first and not loads and not asked.whole_nodes,
         left_out_singly=MOST_SINGLY if rules.SMALL_NODES_LEFT_OUT_SINGLY and not asked.whole_nodes else 0,
         sure_of_gres=_sure_of_gres(want, asked),
@@ -234,12 +232,21 @@ def _by_selection(want: Want, asked: Asked) -> Want:
     )
 
 
+def _goes_last(asked: Asked) -> bool:
+    """Whether it is a job of one CPU that is packed at the end (``pack_serial_at_end``)."""
+    counted = bool(asked.options.cpus_per_gpu) and asked.rules.GPUS_COUNT_CPUS
+    single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
+    return asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes
+
+
 def _most_gpus_first(want: Want, asked: Asked) -> bool:
     """Whether nodes with most GPUs go first, for a job that has all of those of its nodes and asks for some.
 
-    A job that gets the first node with room for it goes by weights alone. (Asked of three versions.)
+    A job that gets the first node with room for it goes by weights alone, unless it is packed at the end. (Asked of
+    three versions.)
     """
-    if not asked.alone or asked.whole_nodes or (asked.goes_first and not asked.partition.least_loaded):
+    first = asked.goes_first and not (asked.partition.least_loaded or _goes_last(asked))
+    if not asked.alone or asked.whole_nodes or first:
         return False
     machine = asked.cluster.machine
     gpus, weight = machine.gpus_wanted(want), machine.weight
@@ -389,12 +396,17 @@ def _fewer_than_of_node(asked: Asked) -> bool:
 
 
 def _spread(options: BatchOptions, one_node: bool, rules: Rules) -> int:
-    """With how many nodes a job that is spread ends for good; 0 if it is not spread."""
+    """With how many nodes a job that is spread ends for good; 0 if it is not spread.
+
+    Where it states the tasks of a node there is no such number.
+    """
     if not options.spread:
         return 0
     if not rules.SPREAD_BY_WEIGHTS:
         return 1
-    return 0 if one_node else options.tasks or FAR
+    if one_node:
+        return 0
+    return FAR if options.tasks_per_node else options.tasks or FAR
 
 
 def _node_counts(options: BatchOptions) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
+from emulator.scheduling.job_mgr import NOT_ENOUGH_CPUS
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
 from emulator.state.run import State
@@ -361,3 +362,16 @@ def test_a_job_held_for_its_reservation_says_so_for_a_second_beyond_its_end():
         told[controller.cluster.jobs[1].reason] = tenth / 10
     assert list(told) == ["BadConstraints", "JobHeldAdmin"]
     assert told["BadConstraints"] >= 69.5
+
+
+def test_a_refused_job_lacks_the_cpus_that_its_memory_raises():
+    """As real Slurms 22.05, 24.11 and 26.05 said it: where tasks are stated, those CPUs are not looked at for this."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\nNodeName=b[1-2] CPUs=2 RealMemory=4000\n"
+        "PartitionName=p Nodes=ALL Default=YES MaxMemPerCPU=800\n"
+    )
+    asked = ["--exclusive"], ["-N1"], ["-n1"], ["--ntasks-per-node=1"]
+    requests = [job(at, "--mem-per-cpu=2000", *words, at=at) for at, words in enumerate(asked, 1)]
+    controller = Controller(conf, requests)
+    controller.run(20.0)
+    assert [words.splitlines()[:-1] for _, words in controller.rejected] == 2 * [[NOT_ENOUGH_CPUS]] + 2 * [[]]
