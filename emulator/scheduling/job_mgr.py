@@ -126,7 +126,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         lifted=lifted,
         barred=barred,
     )
-    stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
+    stay_alone(job, partitions[:1], cluster)
     _check_limits(job, named, cluster)
     _check_licenses(request, cluster)
     _check_gpus(request.options, partitions, lifted, cluster.parameters.rules)
@@ -140,7 +140,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
-        fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
+        fits = _fits_in_one(job, partitions, cluster)
+    if cluster.parameters.enforce_part_limits == "ALL":
+        stay_alone(job, partitions, cluster)
     if not unchecked and not fits and not stops_at_busy(job, partitions[-1], cluster):
         lack = lack_of(job, partitions[-1], cluster, partitions[-1].nodes)
         words = _words_for(job, partitions[-1], cluster)
@@ -152,6 +154,15 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         if at_once and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
+
+
+def _fits_in_one(job: Job, partitions: Iterable[Partition], cluster: Cluster) -> bool:
+    """Whether a submission fits into any of its partitions, each with what those before it made of it."""
+    for partition in partitions:
+        stay_alone(job, [partition], cluster)
+        if fits_empty(job.request_class, job.wants[partition.name], partition, cluster):
+            return True
+    return False
 
 
 def _names_nodes(job: Job) -> bool:
