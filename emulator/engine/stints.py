@@ -45,8 +45,6 @@ class Stints(Part):
         if job.run.suspensions and job.run.suspensions[-1][1] is None:
             job.run.suspensions[-1][1] = now
             self.passes.record_changed()
-            if self.cluster.accounting is not None:
-                self.cluster.accounting.resumed(job)
         job.state, job.work_since = State.RUNNING, now
         job.sequence += 1
         if cause:
@@ -115,8 +113,6 @@ class Stints(Part):
         assert job.run is not None
         self.ends_otherwise(job)
         job.left -= self.cluster.now - job.work_since
-        if self.cluster.accounting is not None:
-            self.cluster.accounting.halted(job)
         job.run.suspensions = [*job.run.suspensions, [self.cluster.now, None]]
         self.passes.record_changed()
         job.state = State.SUSPENDED

@@ -642,19 +642,11 @@ class Accounting:
         if job.account is not None:
             acct_policy.stopped(job.account)
 
-    def halted(self, job: LimitedJob) -> None:
-        """A job is suspended."""
-        if job.account is not None and job.account.meter is not None:
-            self.usage.halt(job.account.meter, self._second(), charged=self.limits)
-
-    def resumed(self, job: LimitedJob) -> None:
-        """A suspended job goes on."""
-        meter = job.account.meter if job.account is not None else None
-        if meter is not None and not meter.runs:
-            self.usage.go_on(meter, self._second())
-
     def ended(self, job: LimitedJob) -> None:
-        """A run is over: what it used since the last period is charged only where limits hold (observation F1)."""
+        """A run is over: what it used since the last period is charged only where limits hold (observation F1).
+
+        It is charged while it is suspended, too (recorded in three versions).
+        """
         # One that is requeued counts with what it asks for again.
         self._cpus_found.pop(job.id, None)
         account = job.account
@@ -744,7 +736,9 @@ class Accounting:
 
     def _one_by_one(self, now: float) -> None:
         """Classic fair share charges running jobs and weighs users of waiting ones by turns, in the order of ids."""
-        for job in sorted([*self._cluster.running.values(), *self._cluster.waiting.values()], key=lambda job: job.id):
+        cluster = self._cluster
+        jobs = (*cluster.running.values(), *cluster.suspended.values(), *cluster.waiting.values())
+        for job in sorted(jobs, key=lambda job: job.id):
             if job.account is None:
                 continue
             if job.account.meter is not None:

@@ -79,26 +79,23 @@ class Meter:
     Args:
         rows: where it counts.
         amounts: resources times the usage factor.
+        now: when it starts.
         limit: how long it may run at most.
 
     Attributes:
         rows, amounts: as given.
-        since: up to when it is charged, if it began to run after the last period.
-        left: what it may still run, as of ``since`` or of its last halt.
-        until: when that is used up; of a job that runs.
-        runs: whether it runs.
-        steady: whether it is in the rates: it ran when the last period ended.
+        since: up to when it is charged, if it began after the last period.
+        until: when its limit is used up.
+        steady: whether it is in the rates: it was there when the last period ended.
     """
 
-    __slots__ = ("amounts", "left", "rows", "runs", "since", "steady", "until")
+    __slots__ = ("amounts", "rows", "since", "steady", "until")
 
-    def __init__(self, rows: Rows, amounts: Floats, limit: float) -> None:
+    def __init__(self, rows: Rows, amounts: Floats, now: float, limit: float) -> None:
         self.rows = rows
         self.amounts = amounts
-        self.left = limit
-        self.since = 0.0
-        self.until = 0.0
-        self.runs = False
+        self.since = now
+        self.until = now + limit
         self.steady = False
 
 
@@ -210,32 +207,24 @@ class Usage:
     def start(self, rows: Rows, amounts: Vector, factor: float, now: float, limit: float) -> Meter:
         """A job starts; ``factor`` is the usage factor of its quality of service."""
         self._span = None
-        meter = Meter(rows, np.array(amounts, dtype=float) * factor, limit)
+        meter = Meter(rows, np.array(amounts, dtype=float) * factor, now, limit)
         if self._tracked:
             add(self.remaining, rows, meter.amounts, limit)
-        self.go_on(meter, now)
+        self._fresh[meter] = None
         return meter
 
-    def go_on(self, meter: Meter, now: float) -> None:
-        """A job runs from now on."""
-        meter.runs, meter.since, meter.until = True, now, now + meter.left
-        self._fresh[meter] = None
-
-    def halt(self, meter: Meter, now: float, *, charged: bool = True) -> None:
-        """A job does not run from now on.
+    def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
+        """A job is over.
 
         Args:
             meter: its meter.
             now: second.
             charged: whether its time since the last period counts (observation F1).
         """
-        if not meter.runs:
-            return
         self._span = None
         begin = self.last if meter.steady else meter.since
         if charged and now > begin:
             self._charge(meter, now - begin)
-        left = max(meter.until - now, 0.0)
         if meter.steady:
             add(self._rate, meter.rows, meter.amounts, -1.0)
             count(self._runs, meter.rows, -1.0)
@@ -244,16 +233,8 @@ class Usage:
         else:
             del self._fresh[meter]
         if self._tracked:
-            add(self.remaining, meter.rows, meter.amounts, left - max(meter.until - begin, 0.0))
-        meter.runs, meter.steady, meter.left = False, False, left
-
-    def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
-        """A job is over; arguments as those of :meth:`halt`."""
-        self.halt(meter, now, charged=charged)
-        self._span = None
-        if self._tracked:
-            add(self.remaining, meter.rows, meter.amounts, -meter.left)
-        meter.left = 0.0
+            add(self.remaining, meter.rows, meter.amounts, -max(meter.until - begin, 0.0))
+        meter.steady = False
 
     def _charge(self, meter: Meter, seconds: float) -> None:
         charge(self.tres, self.wall, self._decay, meter.rows, meter.amounts, seconds)
@@ -280,7 +261,7 @@ class Usage:
 
     def advance(self, meter: Meter, now: float) -> None:
         """Charge one job that ran since the last period, which is left out of the rates."""
-        if not meter.runs or meter.steady or now <= meter.since:
+        if meter.steady or now <= meter.since:
             return
         self._span = None
         self._charge(meter, now - meter.since)
