@@ -228,8 +228,9 @@ class Accounting:
         options = _charged(job.options, account.account, account.quality.qos.name if account.quality else "")
         job.request = replace(job.request, options=options)
         if self.limits:
-            longest, stated = acct_policy.longest(account), job.options.time_limit
-            if stated is None and job.named_first.default_time is None and longest < math.inf:
+            stated = job.options.time_limit is not None or job.named_first.default_time is not None
+            longest = math.inf if stated else acct_policy.longest(account, self._wanted(job, job.partitions[0]))
+            if longest < math.inf:
                 # As if the job had stated it, also where MaxTime is less; DefaultTime counts as stated, too (recorded).
                 job.limit = longest
                 job.request = replace(job.request, options=replace(job.options, time_limit=longest))

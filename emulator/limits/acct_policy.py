@@ -284,50 +284,83 @@ def never(account: Account, amounts: Vector, limit: float, denies: bool = False)
     if not (denies or any("DENYONLIMIT" in quality.flags for quality in account.qualities)):
         return ""
     strict = [bounds for quality, bounds in account.own if denies or "DENYONLIMIT" in quality.flags]
-    found = (_never_in(bounds, amounts, limit) for bounds in strict)
-    return next(filter(None, found), "") or _never_on(account, amounts, limit)
+    minutes = [amount * limit / MINUTE if limit < math.inf else 0.0 for amount in amounts]
+    found = (_never_in(bounds, amounts, minutes, limit) for bounds in strict)
+    return next(filter(None, found), "") or _never_on(account, amounts, minutes, limit)
 
 
-def _never_in(bounds: Bounds, amounts: Vector, limit: float) -> str:
-    for kind, limits in (
-        ("QOSGrp", bounds.grp_tres),
-        ("PerAccount", bounds.max_tres_account),
-        ("QOSMaxPerJob", bounds.max_tres),
-        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts)),
-        ("QOSMaxPerUser", bounds.max_tres_user),
+def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
+    for kind, limits, asked in (
+        ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),
+        ("QOSGrp", bounds.grp_tres, amounts),
+        ("QOSGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
+        ("RunMinutesPerAccount", bounds.max_run_mins_account, minutes),
+        ("RunMinutesPerUser", bounds.max_run_mins_user, minutes),
+        ("PerAccount", bounds.max_tres_account, amounts),
+        ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes),
+        ("QOSMaxPerJob", bounds.max_tres, amounts),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
+        ("QOSMaxPerUser", bounds.max_tres_user, amounts),
     ):
-        index = _exceeded(limits, amounts)
+        index = _exceeded(limits, asked)
         if index is not None:
             return reason(kind, index)
+    if bounds.grp_wall is not None and limit > bounds.grp_wall * MINUTE:
+        return "QOSGrpWallLimit"
     if _beyond(limit, bounds.max_wall):
         return "QOSMaxWallDurationPerJobLimit"
     index = _short_of(bounds.min_tres, amounts)
     return reason("QOSMin", index) if index is not None else ""
 
 
-def _never_on(account: Account, amounts: Vector, limit: float) -> str:
-    for _, bounds in account.limits():
-        index = _exceeded(bounds.grp_tres, amounts)
+def _never_on(account: Account, amounts: Vector, minutes: Vector, limit: float) -> str:
+    for share, bounds in account.limits():
+        for kind, limits, asked in (
+            ("AssocGrpMinutes", bounds.grp_tres_mins, minutes),
+            ("AssocGrp", bounds.grp_tres, amounts),
+            ("AssocGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
+        ):
+            index = _exceeded(limits, asked)
+            if index is not None:
+                return reason(kind, index)
+        if bounds.grp_wall is not None and limit > bounds.grp_wall * MINUTE:
+            return "AssocGrpWallLimit"
+        found = _never_alone(bounds, amounts, minutes, limit) if share is account.share else ""
+        if found:
+            return found
+    return ""
+
+
+def _never_alone(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
+    """Limits of an association on each of its jobs."""
+    for kind, limits, asked in (
+        ("AssocMaxMinutesPerJob", bounds.max_tres_mins, minutes),
+        ("AssocMaxPerJob", bounds.max_tres, amounts),
+        ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
+    ):
+        index = _exceeded(limits, asked)
         if index is not None:
-            return reason("AssocGrp", index)
-    _, bounds = next(account.limits())
-    index = _exceeded(bounds.max_tres, amounts)
-    if index is not None:
-        return reason("AssocMaxPerJob", index)
+            return reason(kind, index)
     return "AssocMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
 
 
-def longest(account: Account) -> float:
-    """The limit of a job that states none (observation E9); infinite for none.
+def longest(account: Account, amounts: Vector) -> float:
+    """The limit of a job that states none (observation E9), for what it asks for; infinite for none.
 
     It is the least of ``MaxWall`` and ``GrpWall`` of its qualities of service, else the first that its associations
-    have; with ``DenyOnLimit``, or without a quality of service, the least of all. (Slurm's sources, and recorded.)
+    have; with ``DenyOnLimit``, or without a quality of service, the least of all, and no longer than minutes that are
+    limited suffice for what it asks for. (Slurm's sources, and recorded.)
     """
     strict = not account.qualities or any("DENYONLIMIT" in quality.flags for quality in account.qualities)
     of_qualities = [wall for _, bounds in account.own for wall in _walls(bounds)]
     of_line = [wall for share, bounds in account.limits() for wall in _walls(bounds, share is account.share)]
-    if strict or of_qualities:
-        return min(of_qualities + of_line if strict else of_qualities, default=math.inf)
+    if strict:
+        of_minutes = [wall for _, bounds in account.own for wall in _minutes(bounds, amounts)]
+        for share, bounds in account.limits():
+            of_minutes += _minutes(bounds, amounts, share is account.share)
+        return min([*of_qualities, *of_line, *of_minutes], default=math.inf)
+    if of_qualities:
+        return min(of_qualities)
     return next(iter(of_line), math.inf)
 
 
@@ -335,6 +368,14 @@ def _walls(bounds: Bounds, of_jobs: bool = True) -> list[float]:
     """Seconds that these limits allow jobs in all, and a job."""
     in_all = [] if bounds.grp_wall is None else [bounds.grp_wall * MINUTE]
     return in_all if bounds.max_wall is None or not of_jobs else [*in_all, bounds.max_wall]
+
+
+def _minutes(bounds: Bounds, amounts: Vector, of_jobs: bool = True) -> Iterator[float]:
+    """Whole minutes, in seconds, for which a job may have these amounts within limits on minutes."""
+    of_job = bounds.max_tres_mins if of_jobs else ()
+    for index, most in (*bounds.grp_tres_mins, *bounds.grp_tres_run_mins, *of_job):
+        if amounts[index]:
+            yield float(most // amounts[index]) * MINUTE
 
 
 # Before nodes are looked for
