@@ -454,10 +454,12 @@ class Accounting:
         planned: bool = False,
         nodes: int = 0,
         alone: Allocation | None = None,
+        least: bool = False,
     ) -> str:
         """Why a job cannot start on nodes (None: on any, so many of them if that is known); empty if it can.
 
-        Of a job of whole nodes that has none now all generic resources count that it would have alone.
+        Limits on minutes count it with its limit or (``least``) with as little as it takes (``--time-min``). Of a job
+        of whole nodes that has none now all generic resources count that it would have alone.
 
         For a later start all of its nodes count, but those that it names and that count already (recorded); where
         versions know which nodes are planned, it is these. Of the generic resources of whole nodes those count then
@@ -479,7 +481,8 @@ class Accounting:
                 amounts = self.tres.with_gres(amounts, asked, partition)
         if account.tests_nodes:
             self._count_nodes(account, self._nodes_at_start(job, partition, allocation, planned))
-        return self._with_nodes(account, amounts, _counted_limit(job, partition), self.usage)
+        limit = job.time_min if least and job.time_min is not None else _counted_limit(job, partition)
+        return self._with_nodes(account, amounts, limit, self.usage)
 
     def _nodes_at_start(
         self, job: LimitedJob, partition: Partition, allocation: Allocation | None, planned: bool

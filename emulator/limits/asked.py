@@ -21,6 +21,7 @@ class LimitedJob(Protocol):
     partitions: Sequence[Partition]
     wants: Mapping[str, Want]
     limit: float
+    time_min: float | None
     account: Account | None
     reason: str
     state: State

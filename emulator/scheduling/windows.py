@@ -542,9 +542,14 @@ class Windows(WindowPlan):
         return True
 
     def _over_limit(self, job: Job, partition: Partition, allocation: Allocation, planned: bool = False) -> bool:
-        """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4)."""
+        """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4).
+
+        Limits on minutes count it with as little as it takes (``--time-min``), for Slurm tries it with that (recorded).
+        """
         accounting = self._cluster.accounting
-        reason = accounting.refusal(job, partition, allocation, planned) if accounting is not None else ""
+        if accounting is None:
+            return False
+        reason = accounting.refusal(job, partition, allocation, planned, least=True)
         if reason:
             job.reason = reason
         return bool(reason)
