@@ -11,7 +11,7 @@ import numpy as np
 
 from emulator.config.slurm.versions import Rules
 from emulator.scheduling.no_switch import is_beyond_switches
-from emulator.state.asked import INVALID_GRES, known_nodes, nodes_by_tasks
+from emulator.state.asked import INVALID_GRES, check_gres, known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
 from emulator.state.demand import demand_of
 from emulator.state.features import choices
@@ -24,6 +24,7 @@ from emulator.state.wants import (
     PARTITION_CONFIG,
     PARTITION_NODES,
     TOO_MUCH_MEMORY,
+    check_features,
     large_enough,
     want_of,
 )
@@ -98,6 +99,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     most = _fewer_than_named(request.options, cluster)
     if most and not updated:
         raise RejectedError(f"invalid number of nodes (-N {len(request.options.node_list)}-{most})")
+    _check_names(request, cluster)
     named = partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
@@ -128,12 +130,13 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     )
     stay_alone(job, partitions[:1], cluster)
     _check_limits(job, named, cluster)
+    # Slurm looks at --time-min before licences.
+    _check_times(job, partitions)
     _check_licenses(request, cluster)
     _check_gpus(request.options, partitions, lifted, cluster.parameters.rules)
     _check_tasks(request.options, partitions, cluster)
     if not updated:
         _check_excluded(request.options)
-    _check_times(job, partitions)
     _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
     if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
@@ -503,6 +506,14 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     begin, deadline = request.options.begin, request.options.deadline
     if begin and deadline is not None and deadline < begin:
         raise RejectedError("Incompatible begin and deadline time specification")
+
+
+def _check_names(request: JobRequest, cluster: Cluster) -> None:
+    """What is refused before Slurm looks at partitions: resources, features and nodes that there are not."""
+    check_gres(request.options, cluster)
+    if cluster.parameters.rules.FEATURES_ARE_ASKED_FIRST:
+        check_features(request.options, cluster)
+    known_nodes(request.options.node_list, cluster)
 
 
 def _fewer_than_named(options: BatchOptions, cluster: Cluster) -> int:

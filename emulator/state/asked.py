@@ -156,7 +156,7 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
         RejectedError: it names what there is not.
     """
     options, rules = request.options, cluster.parameters.rules
-    _check_gres(options, cluster)
+    check_gres(options, cluster)
     on_gpus = _nodes_by_gpus(options)
     nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
     apart = options.tasks or options.tasks_per_node
@@ -244,7 +244,7 @@ def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask |
     return named & (named.cumsum() <= enough), False
 
 
-def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
+def check_gres(options: BatchOptions, cluster: Cluster) -> None:
     """Refuse resources that the cluster does not know, and what excludes each other.
 
     Raises:

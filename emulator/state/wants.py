@@ -618,17 +618,34 @@ def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
     """Ways to satisfy its constraint; before them those with what it would rather have, which take its place."""
-    options, parameters = request.options, cluster.parameters
-    try:
-        found = choices(options.constraint, cluster.machine.features, unknown=parameters.ignore_constraint_validation)
-    except InputError as error:
-        raise RejectedError(str(error)) from error
+    options = request.options
+    found = _constrained(options.constraint, cluster)
     if options.prefer:
         found = _preferred(options.prefer, cluster) + found
     allowed = large_enough(options, cluster)
     if options.exclude:
         allowed &= ~known_nodes(options.exclude, cluster)
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
+
+
+def check_features(options: BatchOptions, cluster: Cluster) -> None:
+    """Refuse features that no node has.
+
+    Raises:
+        RejectedError: there are some, and that is asked.
+    """
+    _constrained(options.constraint, cluster)
+    if options.prefer:
+        _preferred(options.prefer, cluster)
+
+
+def _constrained(constraint: str, cluster: Cluster) -> list[Choice]:
+    """Ways to satisfy what a job must have; see :func:`check_features`."""
+    unknown = cluster.parameters.ignore_constraint_validation
+    try:
+        return choices(constraint, cluster.machine.features, unknown=unknown)
+    except InputError as error:
+        raise RejectedError(str(error)) from error
 
 
 def _preferred(prefer: str, cluster: Cluster) -> list[Choice]:

@@ -532,12 +532,17 @@ def _closed(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.allow_groups is not None])
 
 
+def _unknown_features(conf: SlurmConf) -> str:
+    return "words of refusal of jobs with features that no node has"
+
+
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "SIZES_ARE_RENEWED": _sizes,
     "REQUEUED_GO_LAST": _requeued,
     "BUILTIN_BY_NUMBERS": _builtin,
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
+    "FEATURES_ARE_ASKED_FIRST": _unknown_features,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
     "OWN_ROWS_ARE_SHARED": _own_rows,

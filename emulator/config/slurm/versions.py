@@ -92,6 +92,14 @@ class Rules:
         "not named in the release notes; sbatch says it",
         *("unasked_memory_22", "unasked_memory_24", "unasked_memory_26"),
     )
+    FEATURES_ARE_ASKED_FIRST: bool = _rule(
+        "24.11",
+        "a job that names features which no node has is refused for that before its partition, its nodes and its "
+        "limits are looked at",
+        "these are looked at first",
+        "not named in the release notes; questions to each of three versions show it",
+        *("refusals_in_turn-22.05", "refusals_in_turn-24.11", "refusals_in_turn-26.05"),
+    )
     ROUNDS_ON_SECONDS: bool = _rule(
         "24.11",
         "the controller's loop, which makes the passes, goes round at each full second",
