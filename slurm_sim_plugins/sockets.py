@@ -20,6 +20,16 @@ Ints = NDArray[np.int64]
 Gres = tuple[str, str]
 
 
+OF_SOCKET = "socket "
+"""What stands before the number of a socket in the name of a resource."""
+
+
+def socket_of(kind: Gres) -> int | None:
+    """Of which socket a resource without a name is cores, or a partition's part of them; None if of none."""
+    _, of, number = kind[1].rpartition(OF_SOCKET)
+    return int(number) if of and not kind[0] else None
+
+
 @dataclass(eq=False)
 class Sockets:
     """The cores of each socket.
@@ -32,7 +42,7 @@ class Sockets:
     cores: Ints
 
     def __post_init__(self) -> None:
-        self.kinds: list[Gres] = [("", f"socket {number}") for number in range(len(self.cores))]
+        self.kinds: list[Gres] = [("", f"{OF_SOCKET}{number}") for number in range(len(self.cores))]
 
     def rows(self) -> dict[Gres, Ints]:
         """What nodes have of those resources."""
@@ -48,7 +58,7 @@ class Sockets:
 
     def of_pool(self, pool: str) -> list[Gres]:
         """Resources that the jobs of a partition take, one for each socket, where it bounds the CPUs of each socket."""
-        return [("", f"{pool} socket {number}") for number in range(len(self.cores))]
+        return [("", f"{pool} {OF_SOCKET}{number}") for number in range(len(self.cores))]
 
     def left_of_pool(self, free: Mapping[Gres, Ints], pool: str, most: int, threads: Ints) -> Ints:
         """Free cores of each socket that a job of a partition may have which bounds the CPUs of each socket.

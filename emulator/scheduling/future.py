@@ -64,7 +64,7 @@ class Future:
         cluster: the cluster state.
         preemptable: running jobs that are no obstacle to a later start.
         linear: growth of the windows in seconds; 0: they double.
-        units: what is free of each node without some jobs, where several may have the same cores; None where none may.
+        recount: counts cores that are free without some jobs, where several may have the same; None where none may.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class Future:
         cluster: Cluster,
         preemptable: Sequence[Job] = (),
         linear: float = 0.0,
-        units: Callable[[Collection[int]], Sequence[int]] | None = None,
+        recount: Callable[[Free, Collection[int]], None] | None = None,
     ) -> None:
         self._cluster = cluster
         self._linear = linear
         self._within = cluster.rest_of_second
-        self._units = units
+        self._recount = recount
         # select/linear takes ends one by one (recorded).
         self._one_by_one = cluster.nodes_for.whole_nodes
         self._gone = gone = {job.id for job in preemptable}
@@ -174,8 +174,8 @@ class Future:
         if known is None:
             base = self._spare.added(self._base, spare)
             known = self._after[many, spare] = self._released.added(base, many)
-            if self._units is not None and known is not self._cluster.free:
-                known.units[:] = self._units({*self._dead, *self._ids[:many], *(self._gone if spare else ())})
+            if self._recount is not None and known is not self._cluster.free:
+                self._recount(known, {*self._dead, *self._ids[:many], *(self._gone if spare else ())})
         return known
 
     def last_end(self, allocation: Allocation, until: float) -> float:

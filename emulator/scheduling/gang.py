@@ -168,12 +168,12 @@ class Rows:
     def count(self, free: Free, gone: Collection[Job]) -> None:
         """Count the cores again that are free without some jobs, where several may have the same."""
         if self._shared is not None:
-            free.units[:] = self._shared.units_without({job.id for job in gone})
+            self._shared.recount(free, {job.id for job in gone})
 
     @property
-    def units_without(self) -> Callable[[Collection[int]], Sequence[int]] | None:
-        """How many cores of each node are free without some jobs; None where no job stands still on those of others."""
-        return self._shared.units_without if self._shared is not None and self.gang is not None else None
+    def recount(self) -> Callable[[Free, Collection[int]], None] | None:
+        """Counts the cores that are free without some jobs; None where no job stands still on those of others."""
+        return self._shared.recount if self._shared is not None and self.gang is not None else None
 
     @property
     def given_back(self) -> Callable[[Sequence[int]], Sequence[Sequence[int]]] | None:

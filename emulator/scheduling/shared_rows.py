@@ -21,7 +21,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Gres, Mask
 
 Cores = int
 """A set of cores: a bit for each core of the cluster, in the order of its nodes."""
@@ -65,7 +65,7 @@ class SharedRows:
         self._cluster = cluster
         units: list[int] = cluster.machine.units.tolist()
         self._begin: list[int] = np.concatenate([[0], np.cumsum(units)]).tolist()
-        self._sockets = [_sockets_of(many, sockets) for many, sockets in zip(units, _sockets(cluster), strict=True)]
+        self._sockets = _sockets(cluster)
         self._rows = {
             partition.name: [
                 Row() for _ in range((partition.oversubscribe_jobs if has_rows(partition) else 1) + one_more)
@@ -77,7 +77,21 @@ class SharedRows:
         self._taken: Cores = 0
         self._avoided: list[Cores] = []
         self._aside: dict[int, Cores] = {}
+        self._of_sockets = self._masks_of_sockets()
         self._on_nodes: dict[Cores, list[int]] = {}
+
+    def _masks_of_sockets(self) -> list[list[Cores]]:
+        """The cores of each socket of each node; none where the machine does not know them by socket."""
+        by_socket = self._cluster.machine.by_socket
+        if by_socket is None:
+            return []
+        return [
+            [
+                sum(1 << (self._begin[node] + core) for core in sockets[number]) if number < len(sockets) else 0
+                for node, sockets in enumerate(self._sockets)
+            ]
+            for number in range(len(by_socket.kinds))
+        ]
 
     def cores_of(self, job: Job) -> Cores:
         """The cores of a job on the machine."""
@@ -140,19 +154,34 @@ class SharedRows:
         self._avoided.append(found[0])
         return -len(self._avoided), found[1]
 
-    def units_without(self, gone: Collection[int]) -> list[int]:
-        """How many cores of each node would be free if some jobs were gone."""
+    def recount(self, free: Free, gone: Collection[int]) -> None:
+        """Count the cores that would be free if some jobs were gone."""
+        self._leave(free, self._taken_without(gone))
+
+    def _taken_without(self, gone: Collection[int]) -> Cores:
+        """Cores that jobs have in their rows, but for some jobs."""
         taken: Cores = 0
         for job, cores in self._cores.items():
             if job not in gone and not self._is_rowless(job):
                 taken |= cores
-        units: list[int] = self._cluster.machine.units.tolist()
-        return [many - self._on(node, taken) for node, many in enumerate(units)]
+        return taken
+
+    def _leave(self, free: Free, taken: Cores) -> None:
+        """Let all cores be free but those that are taken."""
+        machine = self._cluster.machine
+        free.units[:] = machine.units - np.array(self._on_each(taken), dtype=np.int64)
+        if machine.by_socket is not None:
+            self._leave_of(free, machine.by_socket.kinds, taken)
+
+    def _leave_of(self, free: Free, kinds: Sequence[Gres], taken: Cores) -> None:
+        """The same of resources that go by the cores of each socket."""
+        for masks, kind in zip(self._of_sockets, kinds, strict=True):
+            free.gres[kind][:] = [(mask & ~taken).bit_count() for mask in masks]
 
     def are_counted(self) -> bool:
         """Whether what is free now goes by the cores that jobs have in their rows."""
-        units: list[int] = self._cluster.free.units.tolist()
-        return self.units_without(()) == units
+        used = self._cluster.machine.units - self._cluster.free.units
+        return self._on_each(self._taken_without(())) == used.tolist()
 
     def any_has_same(self) -> bool:
         """Whether several jobs have the same cores, or one is in no row."""
@@ -359,13 +388,15 @@ class SharedRows:
 
     def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores, free: Free) -> Allocation | None:
         free, pool = free.copy(), ("", partition.name)
-        used, machine = np.array(self._on_each(avoided), dtype=np.int64), self._cluster.machine
-        free.units[:] = machine.units - used
-        free.jobs[:] = np.minimum(used, 1)
+        machine = self._cluster.machine
+        self._leave(free, avoided)
+        free.jobs[:] = np.minimum(machine.units - free.units, 1)
         if pool in free.gres:
             # Of MaxCPUsPerNode count the partition's own cores that it cannot have.
             own = self._cores_in(partition) & avoided
             free.gres[pool][:] = machine.gres[pool] - np.array(self._on_each(own), dtype=np.int64)
+            if machine.by_socket is not None and partition.name in machine.pool_sockets:
+                self._leave_of(free, machine.by_socket.of_pool(partition.name), own)
         return self._cluster.select(job, partition, usable, free)
 
     def _on_each(self, cores: Cores) -> list[int]:
@@ -385,12 +416,18 @@ class SharedRows:
 
     def _given(self, run: Run, used: Cores) -> Cores:
         """Cores of a run's nodes: those that are not used go first, and of these one of each socket in turn."""
-        cores = 0
-        for node, many in zip(run.allocation.nodes, run.allocation.units, strict=True):
+        cores, has = 0, run.allocation
+        by_socket = self._cluster.machine.by_socket
+        rows = [has.gres[kind] for kind in by_socket.kinds] if by_socket is not None else []
+        for index, (node, many) in enumerate(zip(has.nodes, has.units, strict=True)):
             begin = self._begin[node]
             unused = [[core for core in own if not used >> (begin + core) & 1] for own in self._sockets[node]]
             others = [[core for core in own if used >> (begin + core) & 1] for own in self._sockets[node]]
-            for core in [*_in_turn(unused), *_in_turn(others)][:many]:
+            found = [*_in_turn(unused), *_in_turn(others)][:many]
+            if rows:
+                each = zip(unused, others, (row[index] for row in rows), strict=False)
+                found = [core for free, taken, count in each for core in [*free, *taken][:count]]
+            for core in found:
                 cores |= 1 << (begin + core)
         return cores
 
@@ -398,9 +435,13 @@ class SharedRows:
         """A job is the one that counts for some of its cores."""
         self._counted[job.id] = cores
         self._taken |= cores
-        run.counted = None
+        run.counted, run.counted_sockets = None, ()
         if cores != self._cores[job.id]:
-            run.counted = tuple(self._on(node, cores) for node in run.allocation.nodes)
+            nodes = run.allocation.nodes
+            run.counted = tuple(self._on(node, cores) for node in nodes)
+            run.counted_sockets = [
+                tuple((cores & masks[node]).bit_count() for node in nodes) for masks in self._of_sockets
+            ]
 
     def _on(self, node: int, cores: Cores) -> int:
         """How many of some cores are on a node."""
@@ -469,15 +510,25 @@ def _overlaps(all_cores: dict[int, Cores], cores: Cores) -> bool:
     return any(own & cores for own in all_cores.values())
 
 
-def _sockets(cluster: Cluster) -> list[int]:
-    sockets = cluster.machine.sockets
-    return sockets.tolist() if isinstance(sockets, np.ndarray) else [1] * len(cluster.machine)
+def _sockets(cluster: Cluster) -> list[list[list[int]]]:
+    """The cores of each socket of each node, from 0 on."""
+    machine = cluster.machine
+    if machine.by_socket is not None:
+        return [_in_parts(sizes) for sizes in machine.by_socket.cores.T.tolist()]
+    sockets = machine.sockets.tolist() if isinstance(machine.sockets, np.ndarray) else [1] * len(machine)
+    return [_sockets_of(many, of) for many, of in zip(machine.units.tolist(), sockets, strict=True)]
 
 
 def _sockets_of(cores: int, sockets: int) -> list[list[int]]:
     """The cores of each socket of a node."""
     own = max(cores // max(sockets, 1), 1)
     return [list(range(first, min(first + own, cores))) for first in range(0, cores, own)]
+
+
+def _in_parts(sizes: Sequence[int]) -> list[list[int]]:
+    """The same of sockets of so many cores each."""
+    ends = np.cumsum(sizes).tolist()
+    return [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _in_turn(sockets: list[list[int]]) -> list[int]:

@@ -920,7 +920,7 @@ class Windows(WindowPlan):
         found = self._candidates(partition, job)
         key = partition.tier if found else -1
         if key not in self._futures:
-            self._futures[key] = Future(self._cluster, found, self._habits.linear, self._controls.rows.units_without)
+            self._futures[key] = Future(self._cluster, found, self._habits.linear, self._controls.rows.recount)
         return self._futures[key]
 
     def _candidates(self, partition: Partition, job: Job) -> list[Job]:

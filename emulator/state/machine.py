@@ -119,7 +119,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
 
 
 def _each_socket(conf: SlurmConf) -> Sockets | None:
-    """The cores of each socket; None where cores are not counted, are shared, or are given thread by thread.
+    """The cores of each socket; None where cores are not counted, or are given thread by thread.
 
     And where no socket has more than one, so that sockets with free cores are as many as cores are free.
     """
@@ -128,9 +128,7 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
         return None
     if any(_threads(node, False) < node.cpus_of_core for node in conf.nodes):
         return None
-    if parameters.text("SelectType").lower() == "select/linear" or share_cores(conf.partitions):
-        return None
-    if any(word.upper() == "GANG" for word in parameters.words("PreemptMode")):
+    if parameters.text("SelectType").lower() == "select/linear":
         return None
     sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
     return sockets if (sockets.cores > 1).any() else None

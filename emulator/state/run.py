@@ -9,6 +9,7 @@ from enum import StrEnum
 from emulator.state.machine import MARK
 from slurm_sim_plugins.devices import is_device
 from slurm_sim_plugins.nodes import Allocation, Gres, neighbours
+from slurm_sim_plugins.sockets import socket_of
 
 YEAR = 365 * 86_400.0
 
@@ -40,6 +41,7 @@ class Run:
         limit: its limit.
         row: 0, or one above where it shares resources with others.
         counted: units of each node that it takes from what is free, where others count for the rest; None if all.
+        counted_sockets: the same of each socket, where cores are known by socket.
         rowless: whether it has no row: others have CPUs of it, and it counts for none until it ends.
         backfilled: whether backfill started it.
         end: when it ended, or None.
@@ -68,6 +70,7 @@ class Run:
     configuring: float = 0.0
     allocated: float | None = None
     counted: tuple[int, ...] | None = None
+    counted_sockets: Sequence[tuple[int, ...]] = ()
     rowless: bool = False
 
     @property
@@ -87,12 +90,18 @@ class Run:
         if self.rowless:
             return self.held
         if self.counted is not None:
-            pools = {kind: self.counted for kind in has.gres if not _stays(kind)}
+            pools = {kind: self._counted(kind) for kind in has.gres if not _stays(kind)}
             return replace(has, units=self.counted, gres={**has.gres, **pools})
         if not self.row:
             return has
         gres = {kind: has.gres[kind] for kind in has.gres if _stays(kind)}
         return replace(has, units=(0,) * len(has.units), gres=gres)
+
+    def _counted(self, kind: Gres) -> tuple[int, ...]:
+        """Units of each node that it takes of a resource that goes by them."""
+        assert self.counted is not None
+        socket = socket_of(kind)
+        return self.counted if socket is None else self.counted_sockets[socket]
 
     @property
     def cores(self) -> Allocation:

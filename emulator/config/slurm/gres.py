@@ -165,10 +165,6 @@ def check_near_cores(
     why = {
         "cores are not counted": "CR_MEMORY" in (word.upper() for word in parameters.words("SelectTypeParameters")),
         "sockets are counted": sockets_counted(parameters, partitions),
-        "jobs share cores (GANG)": "GANG" in (word.upper() for word in parameters.words("PreemptMode")),
-        "jobs share cores (OverSubscribe)": any(
-            one.oversubscribe in ("FORCE", "YES") and one.oversubscribe_jobs > 1 for one in partitions
-        ),
         "jobs share GPUs": any(one.name in SHARED for node in nodes for one in node.gres),
     }
     reason = next((reason for reason, holds in why.items() if holds), "")

@@ -15,7 +15,7 @@ _NO_BLOCK_ALONE = "no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
 _NEAR_CORES = (
     "cores that are near: those of the first socket that has any, unless every one has. Without effect where sockets "
-    "or threads are counted, several jobs share cores, or jobs share GPUs"
+    "or threads are counted, or jobs share GPUs"
 )
 _DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 

@@ -105,7 +105,7 @@ def test_devices_are_near_a_socket_unless_they_are_near_all(gres: str, bound: bo
     ("word", "reason"),
     [
         ("SelectTypeParameters=CR_Socket", "sockets are counted"),
-        ("SelectTypeParameters=CR_Core PreemptMode=SUSPEND,GANG", "jobs share cores (GANG)"),
+        ("SelectTypeParameters=CR_Core PreemptMode=SUSPEND,GANG", ""),
         ("SelectTypeParameters=CR_Core", ""),
     ],
 )

@@ -113,12 +113,10 @@ def test_sockets_with_free_cores() -> None:
     [
         "SelectTypeParameters=CR_Memory\nNodeName=n1 CPUs=8 Sockets=2 CoresPerSocket=4\nPartitionName=p Nodes=ALL",
         "SelectTypeParameters=CR_Core\nNodeName=n1 CPUs=8\nPartitionName=p Nodes=ALL",
-        "SelectTypeParameters=CR_Core\nNodeName=n1 CPUs=8 Sockets=2 CoresPerSocket=4\n"
-        "PartitionName=p Nodes=ALL OverSubscribe=FORCE:2",
         "SelectTypeParameters=CR_Socket\nNodeName=n1 CPUs=8 Sockets=2 CoresPerSocket=4\nPartitionName=p Nodes=ALL",
     ],
 )
 def test_where_sockets_are_not_counted(others: str) -> None:
-    """Only memory is counted, sockets have one core each, jobs share cores, sockets are what is counted."""
+    """Only memory is counted, sockets have one core each, sockets are what is counted."""
     conf = parse_slurm_conf(f"SelectType=select/cons_tres\n{others} Default=YES\n")
     assert machine_of(conf, by_socket=True).by_socket is None
