@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slurm_sim_plugins.devices import OF_GPUS, SHARED, is_device
+from slurm_sim_plugins.devices import OF_GPUS, SHARED, SHARING, is_device
 from slurm_sim_plugins.nodes import Free, Gres, Ints, Machine, Want
 
 
@@ -55,6 +55,33 @@ def gres_given(
         if any((free.gres[kind][nodes] < counts[nodes]).any() for kind, counts in has.items()):
             return None
         return {kind: counts[nodes].tolist() for kind, counts in has.items() if counts[nodes].any()}
+    return gres
+
+
+def with_gpus_of_sockets(
+    want: Want, machine: Machine, free: Free, nodes: list[int], sockets: list[int], gres: dict[Gres, list[int]]
+) -> dict[Gres, list[int]]:
+    """What a job gets, with GPUs of so many sockets of each node, if it wants some of each; no others change.
+
+    It gets none of a node that has not so many free (recorded).
+
+    Args:
+        want: what it needs.
+        machine: the nodes.
+        free: what is free of them.
+        nodes: of the job.
+        sockets: of each of them.
+        gres: what it gets besides.
+    """
+    if not want.gpus_per_socket or want.all_gres:
+        return gres
+    gres = {kind: counts for kind, counts in gres.items() if kind[0] != SHARING}
+    for name, kind, _ in want.gres:
+        there = machine.gres_free(free, name, kind)
+        for index, (node, many) in enumerate(zip(nodes, sockets, strict=True)):
+            count = want.gpus_per_socket * many
+            if name == SHARING and count <= there[node]:
+                _give(gres, machine, free, (name, kind, count, 0), node, index, len(nodes))
     return gres
 
 

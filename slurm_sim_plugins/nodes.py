@@ -351,6 +351,8 @@ class Want:
         in_reach: nodes of jobs that it may preempt, which are looked at, too; None for none.
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
+        gpus_per_socket: GPUs of each socket of which it has cores; 0 where they do not go by sockets.
+        gpus_by_cores: whether it gets as many of each of these cores.
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
@@ -445,6 +447,8 @@ class Want:
     in_reach: Mask | None = None
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
+    gpus_per_socket: int = 0
+    gpus_by_cores: bool = False
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0

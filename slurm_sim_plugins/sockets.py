@@ -74,6 +74,11 @@ class Sockets:
         used = self.cores - np.array([free[kind] for kind in self.of_pool(pool)])
         return np.where(used * threads < most, np.minimum(self.free(free), most // threads), 0)
 
+    def used(self, given: Mapping[Gres, Sequence[int]]) -> Ints:
+        """Of how many sockets of each of its nodes a job has cores, as :meth:`given` says it."""
+        used: Ints = np.count_nonzero([given[kind] for kind in self.kinds], axis=0)
+        return used
+
     def given(self, left: Ints, nodes: Sequence[int], asked: Sequence[Asked]) -> dict[Gres, list[int]]:
         """How many cores of each socket of its nodes a job gets.
 

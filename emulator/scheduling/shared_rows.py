@@ -180,8 +180,8 @@ class SharedRows:
 
     def are_counted(self) -> bool:
         """Whether what is free now goes by the cores that jobs have in their rows."""
-        used = self._cluster.machine.units - self._cluster.free.units
-        return self._on_each(self._taken_without(())) == used.tolist()
+        used: list[int] = (self._cluster.machine.units - self._cluster.free.units).tolist()
+        return self._on_each(self._taken_without(())) == used
 
     def any_has_same(self) -> bool:
         """Whether several jobs have the same cores, or one is in no row."""

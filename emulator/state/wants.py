@@ -58,11 +58,12 @@ def _on_nodes(asked: Asked) -> Want:
     """Which nodes, and how many."""
     tree, options = _tree(asked), asked.options
     of_all = _gpus_in_all(asked) or options.gpus_per_task
+    fewest = asked.fewest if _has_idle_nodes(asked) else 0
     return Want(
-        min_nodes=asked.nodes,
+        min_nodes=max(asked.nodes, fewest),
         most_nodes=asked.bounded,
         # In blocks, and of GPUs in all or for tasks, no more nodes are taken than are needed.
-        target_nodes=asked.nodes if isinstance(tree, Blocks) or of_all else asked.target,
+        target_nodes=max(asked.nodes if isinstance(tree, Blocks) or of_all else asked.target, fewest),
         cpus=asked.demand.cpus_shared or asked.cpus,
         choices=_choices(asked.request, asked.cluster),
         whole=asked.whole,
@@ -191,6 +192,8 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         want,
         all_gres=asked.alone,
         gres=_counts(_gres_of_nodes(options)),
+        gpus_per_socket=_gpus_per_socket(options),
+        gpus_by_cores=not rules.GPUS_GO_BY_SOCKETS,
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
         each_gives_types=rules.DEVICES_GO_BY_CPUS,
@@ -205,6 +208,12 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         idle_nodes_lack=asked.parameters.whole_cores,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
     )
+
+
+def _gpus_per_socket(options: BatchOptions) -> int:
+    """GPUs of each socket; 0 for a job that does not say so."""
+    in_all = sum(one.count for one in options.gres if one.name == GPU)
+    return in_all // (options.sockets or 1) if options.gpus_on_sockets else 0
 
 
 def _by_selection(want: Want, asked: Asked) -> Want:
@@ -450,9 +459,16 @@ def _below_min_nodes(asked: Asked) -> bool:
     return taken and tasks is not None and asked.nodes < asked.fewest and tasks < asked.fewest
 
 
+def _has_idle_nodes(asked: Asked) -> bool:
+    """Whether such a job is to find MinNodes nodes; where whole cores are given it gets the first of them alone."""
+    return _below_min_nodes(asked) and not _gres(asked.options)
+
+
 def _nodes_with_tasks(asked: Asked) -> int:
     """Nodes beyond which a job has no tasks, where it may have more than it has tasks."""
     options, rules = asked.options, asked.rules
+    if options.tasks is not None and _has_idle_nodes(asked):
+        return options.tasks
     counted = "*" in options.constraint and rules.COUNTED_NODES_HAVE_TASKS and asked.most is None
     beyond = asked.beyond_tasks or (counted and options.tasks is not None and not rules.TASKS_BOUND_COUNTED_NODES)
     return asked.tasks if beyond and not asked.whole else FAR

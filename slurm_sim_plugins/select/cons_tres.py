@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Reach
-from slurm_sim_plugins.gres import gres_given
+from slurm_sim_plugins.gres import gres_given, with_gpus_of_sockets
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.nodes import (
     FAR,
@@ -443,7 +443,9 @@ def allocate(
         gres = _of_first(gres, want.nodes_with_tasks, machine)
     if machine.by_socket is not None:
         asked = _asked_of_sockets(want, machine, free, taken, had, near)
-        gres |= _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
+        of_sockets = _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
+        used = had if want.gpus_by_cores else machine.by_socket.used(of_sockets)
+        gres = with_gpus_of_sockets(want, machine, free, nodes, used.tolist(), gres) | of_sockets
         gres = with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
     if want.pool:
         gres["", want.pool] = had.tolist()

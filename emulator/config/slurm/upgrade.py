@@ -536,6 +536,10 @@ def _unknown_features(conf: SlurmConf) -> str:
     return "words of refusal of jobs with features that no node has"
 
 
+def _per_socket(conf: SlurmConf) -> str:
+    return "jobs of --gpus-per-socket"
+
+
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "SIZES_ARE_RENEWED": _sizes,
@@ -566,6 +570,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "DEVICES_GO_BY_CPUS": _near_cores,
     "DEVICES_GO_BY_TASKS": _near_cores,
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
+    "GPUS_GO_BY_SOCKETS": _per_socket,
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,
     "GPUS_COUNT_CPUS": _stated_per_gpu,
     "DEFAULT_GPU_MEMORY_COUNTS": _gpu_memory,

@@ -282,6 +282,14 @@ class Rules:
         "not named in the release notes; eleven questions to each of three versions show it",
         *("gpus_beyond_tasks_22", "gpus_beyond_tasks_24"),
     )
+    GPUS_GO_BY_SOCKETS: bool = _rule(
+        "24.11",
+        "a job of --gpus-per-socket gets as many GPUs of each socket of which it has cores, and none on a node "
+        "with fewer",
+        "it gets as many of each core, and none on a node with fewer",
+        "not named in the release notes; questions to each of three versions show it",
+        *("gpus_of_sockets-22.05", "gpus_of_sockets-24.11"),
+    )
     GPUS_STAY_WITH_TASKS: bool = _rule(
         "26.05",
         "such a job gets no more nodes than it has tasks, as it was before GPUS_GO_BEYOND_TASKS",
