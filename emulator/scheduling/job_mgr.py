@@ -214,21 +214,21 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 
 
 def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
-    """Whether others keep the nodes for the first count of a feature from a job: no other count is tried then.
+    """Whether others keep the nodes for a count of a feature from a job: those behind it are not tried then.
 
-    So it waits, though there may not be enough nodes for the other counts (asked of 24.11 and 26.05). From a job of
-    whole nodes any other keeps them.
+    So it waits, though there may not be enough nodes for these, or too many for it (asked of 24.11 and 26.05). From a
+    job of whole nodes any other keeps them.
     """
     want = job.wants[partition.name]
-    if not want.choices[-1].counts:
-        return False
-    mask, count = want.choices[-1].counts[0]
-    there = partition.nodes & mask & large_enough(job.options, cluster)
+    there = partition.nodes & large_enough(job.options, cluster)
     kept = cluster.free.jobs > 0 if want.whole else cluster.nodes_alone()
-    if int((there & ~kept).sum()) >= count:
-        return False
-    first = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None, choices=(Choice(there),))
-    return fits_unplaced(first, partition.nodes, cluster)
+    for mask, count in want.choices[-1].counts:
+        left = np.flatnonzero(there & mask & ~kept)
+        if len(left) < count:
+            one = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None)
+            return fits_unplaced(replace(one, choices=(Choice(there & mask),)), partition.nodes, cluster)
+        there[left[:count]] = False
+    return False
 
 
 def _words_for(job: Job, partition: Partition, cluster: Cluster) -> str:

@@ -76,7 +76,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
     index = {node.name: number for number, node in enumerate(nodes)}
     of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
     devices = devices_of(conf)
-    by_socket = by_socket or bool(of_sockets) or (devices is None and has_near_cores(conf))
+    by_socket = (
+        by_socket or bool(of_sockets) or (devices is None and has_near_cores(conf)) or _sharing_goes_by_core(conf)
+    )
     each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
     if each_socket is not None:
         for name in of_sockets:
@@ -132,6 +134,12 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
         return None
     sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
     return sockets if (sockets.cores > 1).any() else None
+
+
+def _sharing_goes_by_core(conf: SlurmConf) -> bool:
+    """Whether it matters which cores of a node a job has, as others may have the same: so it does of which sockets."""
+    gang = any(word.upper() == "GANG" for word in conf.parameters.words("PreemptMode"))
+    return (gang or share_cores(conf.partitions)) and any(node.sockets > 1 for node in conf.nodes)
 
 
 def share_cores(partitions: Sequence[Partition]) -> bool:
