@@ -27,6 +27,7 @@ from emulator.operator.update import (
     check_fields,
     cpus_of_tasks,
     fields_of,
+    larger_tasks,
     refused_words,
     update_of,
     with_all_named,
@@ -336,13 +337,12 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and value.isdecimal():
         value = f"{value}-{value}"
     of_cpus = key == "numcpus"
-    of_tasks = of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS
+    change = cpus_of_tasks if of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS else OF_A_JOB[key]
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
-        # Only of one CPU a task: a job of larger ones would wait for ever.
-        key = "numcpus" if job.options.cpus_per_task in (None, 1) else key
+        change = OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
     if key == "numnodes":
         job.least_nodes = 0
-    options = (cpus_of_tasks if of_tasks else OF_A_JOB[key])(job.options, value)
+    options = change(job.options, value)
     if key == "reqnodelist" and not rules.SOME_OF_NAMED:
         options = with_all_named(options)
     if key == "licenses" and job.state is State.RUNNING and not options.licenses_of:

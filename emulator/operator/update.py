@@ -15,6 +15,7 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.job_update import JobUpdate
+from slurm_sim_plugins.nodes import FAR
 from slurm_sim_plugins.records import JobRecord
 
 Change = Callable[[BatchOptions, str], BatchOptions]
@@ -97,6 +98,11 @@ def _tasks(options: BatchOptions, value: str) -> BatchOptions:
     """Other tasks for steps: the CPUs stay as they were asked for (recorded); in 22.05 alone."""
     with_option(options, "ntasks", value)
     return options
+
+
+def larger_tasks(options: BatchOptions, value: str) -> BatchOptions:
+    """Another number of tasks of several CPUs: it keeps the CPUs that it had, and waits for ever (from 24.11 on)."""
+    return replace(options, placed_tasks=0 if whole(value) == (options.tasks or 1) else FAR)
 
 
 def _requeues(options: BatchOptions, value: str) -> BatchOptions:

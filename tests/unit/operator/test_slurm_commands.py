@@ -1077,3 +1077,12 @@ def test_a_job_that_was_requeued_counts_for_those_after_it_from_its_next_start()
     first, second = (found.cluster.jobs[number] for number in (1, 2))
     assert len(first.runs) == 2
     assert first.runs[1].start + 60 <= second.runs[0].start < first.runs[1].start + 70
+
+
+def test_other_numbers_of_tasks_of_several_cpus_have_a_job_wait_for_ever() -> None:
+    """As real Slurms 24.11 and 26.05 had it, also where there are fewer."""
+    words = ["-N4 --exclusive", "-n3 -c2", "-n1 -c2", "-n2 -c2", "-n3 -c1"]
+    updates = [(20.0 + number, f"update JobId={number} NumTasks=2") for number in range(2, 6)]
+    found = run(words, updates, until=1_000.0)
+    states = [found.cluster.jobs[number].state for number in range(2, 6)]
+    assert states == [State.PENDING, State.PENDING, State.COMPLETED, State.COMPLETED]
