@@ -734,10 +734,11 @@ class Windows(WindowPlan):
         """Note whether a job could start before the time that is tried as far as runs go, so that slots delay it.
 
         Slurm's select plugin knows nothing of that time, and says when the window of runs has ended in which the nodes
-        become free. Slurm notes a job as changed if that is earlier, also where nothing is kept for it then.
+        become free. Slurm notes a job as changed if that is earlier, also where nothing is kept for it then. It tries
+        no time that is later than nodes are kept (``bf_window``).
         """
-        matters = not self.slots.delay and not (self._plans_are_news and len(self.slots))
-        if begin > self._cluster.now and begin == start and matters:
+        now, matters = self._cluster.now, not self.slots.delay and not (self._plans_are_news and len(self.slots))
+        if now < begin == start <= now + self._habits.window and matters:
             time, free = future.last_before(begin)
             left = self._cluster.beside_suspended(free, partition) if time <= self._cluster.now else free
             found = self._cluster.choose(planned_want(job, partition, self._cluster), left, usable)

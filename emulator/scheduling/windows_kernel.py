@@ -665,7 +665,7 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
             if request.code.whole:
                 work.planned = _cpus_of(request, work, found)
             work.start = _own_end(request, work, found) if request.terms.own_ends else work.time
-            if request.terms.now < work.tried == work.start and _delays_matter(request, slots):
+            if request.terms.now < work.tried == work.start <= request.terms.horizon and _delays_matter(request, slots):
                 slots.sizes[DELAY] = _fits_before(request, work)
             later = inf
             if work.start > request.terms.now:
