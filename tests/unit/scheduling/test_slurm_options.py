@@ -453,7 +453,7 @@ def test_nodes_of_reservations_are_none_that_a_cycle_keeps(reserved):
 def test_a_plan_delays_a_job_that_would_start_earlier_if_only_runs_were_there(
     monkeypatch, compiled, before, last, options, start, delayed
 ):
-    """Of the first cycle; runs end at 302 and, with nine minutes, at 542. Read in Slurm's source of 22.05, and recorded."""
+    """Of the first cycle; runs end at 302 and, with nine minutes, at 542. Read in Slurm's source, and recorded."""
     cycles = []
 
     def noted(kept, cluster):
