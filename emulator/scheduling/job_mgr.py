@@ -101,6 +101,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         raise RejectedError(f"invalid number of nodes (-N {len(request.options.node_list)}-{most})")
     _check_names(request, cluster)
     named = partitions = _partitions(request, cluster)
+    # The bounds of its partitions are looked at before it is refused for features.
+    missing = None if updated else _unknown_features(request.options, cluster)
+    request = request if missing is None else _without_features(request)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
     request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
@@ -129,7 +132,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         barred=barred,
     )
     stay_alone(job, partitions[:1], cluster)
-    _check_limits(job, named, cluster)
+    _check_bounds(job, named, cluster, missing)
     # Slurm looks at --time-min before licences.
     _check_times(job, partitions)
     _check_licenses(request, cluster)
@@ -516,6 +519,22 @@ def _check_names(request: JobRequest, cluster: Cluster) -> None:
     known_nodes(request.options.node_list, cluster)
 
 
+def _unknown_features(options: BatchOptions, cluster: Cluster) -> RejectedError | None:
+    """Why a submission is refused for features that no node has; None if it is not."""
+    if not (options.constraint or options.prefer):
+        return None
+    try:
+        check_features(options, cluster)
+    except RejectedError as error:
+        return error
+    return None
+
+
+def _without_features(request: JobRequest) -> JobRequest:
+    """The same, whatever features nodes have."""
+    return replace(request, options=replace(request.options, constraint="", prefer=""))
+
+
 def _fewer_than_named(options: BatchOptions, cluster: Cluster) -> int:
     """Most nodes of a job that names more than it states, and must have them all; 0 for one that does not."""
     most = options.most_stated or FAR
@@ -721,6 +740,13 @@ def _is_spread_too_far(job: Job, partition: Partition) -> bool:
     if not job.options.spread or job.options.max_nodes is not None or most is None:
         return False
     return _with_named(want) <= most < (want.most_nodes or 0)
+
+
+def _check_bounds(job: Job, partitions: list[Partition], cluster: Cluster, missing: RejectedError | None) -> None:
+    """Refuse what is beyond the bounds of partitions, then what asks for features that are missing."""
+    _check_limits(job, partitions, cluster)
+    if missing is not None:
+        raise missing
 
 
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
