@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -379,12 +380,16 @@ class Reservations:
     def _idle_then(self, made: Reservation, count: int, usable: Mask) -> Mask:
         """So many nodes for a reservation: those without jobs then.
 
-        With IGNORE_JOBS those of jobs are added where these do not suffice, job by job as they were submitted.
+        With IGNORE_JOBS those of jobs are added where these do not suffice, job by job as they were submitted; where
+        they do, it gets the first of them in 26.05.
         """
         # Nodes that no reservation has go before those of others that may be overlapped.
         refused = InputError("Requested nodes are busy")
         for taken in self._others_in_turn(made):
             free = usable & ~taken & ~self._busy_from(made.start)
+            first = "IGNORE_JOBS" in made.flags and self._cluster.parameters.rules.FIRST_IDLE_ARE_RESERVED
+            if first and np.count_nonzero(free) >= count:
+                return free & (free.cumsum() <= count)
             for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
                 if np.count_nonzero(free) >= count:
                     break
@@ -424,6 +429,9 @@ class Reservations:
                 usable = usable & (cluster.machine.weight == cluster.machine.weight[free[0]])
             asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}", "--exclusive"]), "root")
             want = want_of(asked, partition, cluster, 1)
+            if cluster.nodes_for.whole_nodes:
+                # select/linear takes the first nodes of those neighbours that fit best, whatever their weights.
+                want = replace(want, target_nodes=count + 1, most_nodes=count, unweighed=True)
             for free_then in chain(self._free_in_turn(cluster), [cluster.machine.free()]):
                 found = cluster.choose(want, free_then, usable)
                 if found is not None:

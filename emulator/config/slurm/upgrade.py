@@ -636,6 +636,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
+    "FIRST_IDLE_ARE_RESERVED": _counted_nodes,
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
     "REASONS_OF_GRES_GO": _gpu_limits,
     "ACCOUNTS_SHOW_THE_CODE": _accounts,

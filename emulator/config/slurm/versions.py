@@ -790,6 +790,14 @@ class Rules:
         "not named in the release notes",
         *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
     )
+    FIRST_IDLE_ARE_RESERVED: bool = _rule(
+        "26.05",
+        "a reservation of so many nodes with IGNORE_JOBS gets the first without jobs, if there are so many, whatever "
+        "their weights and switches",
+        "it gets those that a job of as many would",
+        "not named in the release notes; 64 questions to each of two versions show it",
+        *("reservation_ignores_jobs_24",),
+    )
     MAINT_NODES_ARE_TAKEN: bool = _rule(
         "24.11",
         "a new reservation of a number of nodes takes those of others with MAINT or OVERLAP where the rest does not "

@@ -161,6 +161,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
         "CORE_COUNTS_ARE_NO_LISTS": "reservations of so many cores of each node, if any are made",
         "RESERVATIONS_TAKE_WHOLE_NODES": "",
+        "FIRST_IDLE_ARE_RESERVED": "reservations of a number of nodes, if any are made",
         "MAINT_NODES_ARE_TAKEN": "reservations of a number of nodes, if any are made",
         "REASONS_OF_GRES_GO": "",
         "ACCOUNTS_SHOW_THE_CODE": "partition p",
@@ -274,6 +275,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert {rule.name for rule in all_rules()} - without == {
         "FIRST_NODE_FOR_ONE",
         "CORE_COUNTS_ARE_NO_LISTS",
+        "FIRST_IDLE_ARE_RESERVED",
         "MAINT_NODES_ARE_TAKEN",
         "NUM_NODES_IS_BOTH",
         "OTHERS_THAN_PREFERRED",
