@@ -206,9 +206,7 @@ def _given(
     picked = _pick(want, machine, free, capacity, sizes, near, again=again)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
-    if want.by_looks and (
-        sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
-    ):
+    if want.by_looks and _counts_beyond(want, capacity, picked):
         return _all_free(want, machine, free, capacity, picked)
     if want.placed > _places(want, machine, list(picked)):
         return None
@@ -229,12 +227,19 @@ def _given(
     return allocate(want, machine, free, nodes, cpus, of_gpus, near)
 
 
+def _counts_beyond(want: Want, capacity: Ints, picked: dict[int, int]) -> bool:
+    """Whether nodes that count with the CPUs of others lack CPUs: whole nodes together, others each by itself."""
+    if want.whole:
+        return int(capacity[list(picked)].sum()) < want.cpus
+    return sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
+
+
 def _all_free(want: Want, machine: Machine, free: Free, capacity: Ints, picked: dict[int, int]) -> Allocation | None:
-    """All free CPUs of nodes of which one has not those that it counts with; none where whole cores are given.
+    """All free CPUs of nodes of which one has not those that it counts with; none where whole cores or nodes are given.
 
     The job counts with the CPUs that it was to have, and has the memory of these; without that it waits.
     """
-    if want.idle_nodes_lack or sum(picked.values()) < want.cpus:
+    if want.idle_nodes_lack or want.whole or sum(picked.values()) < want.cpus:
         return None
     given = sorted(_distribute(want, machine, picked).items())
     nodes, cpus = np.array(given, dtype=np.int64).T
@@ -261,7 +266,7 @@ def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, i
 
 def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
     """Whether a node that counts with the CPUs of another one (``by_looks``) would give more cores than it has."""
-    if not want.by_looks or not want.idle_nodes_lack:
+    if not want.by_looks or not want.idle_nodes_lack or want.whole:
         return False
     capacity = capacity_of(want, machine, free, usable & want.choices[0].mask)
     picked = _pick(want, machine, free, capacity)

@@ -100,7 +100,8 @@ class Picker:
         own, most = int(self._capacity[node]), self._want.per_node
         counted = own if counted is None else counted
         self._taken[node] = min(wanted if counted > wanted else own, most)
-        self._missing -= min(counted, wanted, most)
+        # Whole nodes count with their own CPUs where those of another one would not be enough.
+        self._missing -= min(own if self._want.whole and counted < wanted else counted, wanted, most)
         self._gres_missing -= int(self._gres[node])
 
     def _by_use(self, left: Ints, in_use: Mask) -> None:
