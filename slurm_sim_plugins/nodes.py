@@ -351,6 +351,8 @@ class Want:
         in_reach: nodes of jobs that it may preempt, which are looked at, too; None for none.
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
+        stated_on_node: tasks that it states for a node (``--ntasks-per-node``); 0 if it does not.
+        first_cores: whether it gets the first cores of a node that are those of whole tasks.
         gpus_per_socket: GPUs of each socket of which it has cores; 0 where they do not go by sockets.
         gpus_by_cores: whether it gets as many of each of these cores.
         gres_total: of each kind in all.
@@ -447,6 +449,8 @@ class Want:
     in_reach: Mask | None = None
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
+    stated_on_node: int = 0
+    first_cores: bool = False
     gpus_per_socket: int = 0
     gpus_by_cores: bool = False
     gres_total: tuple[tuple[str, str, int], ...] = ()

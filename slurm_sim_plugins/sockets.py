@@ -1,10 +1,11 @@
 """Cores by socket, where jobs ask for tasks of a socket, or for sockets with so many free cores.
 
 A job gets cores of the sockets of a node in turn. One that has more than one CPU for each task gets them socket by
-socket, as long as they are those of whole tasks. One with so many tasks of each socket leaves the first sockets alone
-if the others suffice. Of one with generic resources, the fullest sockets keep cores back that so many tasks as may be
-on the node do not need. Tasks that fill sockets get them of the smallest one that has enough, else of the one with
-most. (Observed on 22.05, 24.11 and 26.05.)
+socket, as long as they are those of whole tasks. From 24.11 on these are of the first cores that are those of whole
+tasks, of as many as are stated for a node (``--ntasks-per-node``). One with so many tasks of each socket leaves the
+first sockets alone if the others suffice. Of one with generic resources, the fullest sockets keep cores back that so
+many tasks as may be on the node do not need. Tasks that fill sockets get them of the smallest one that has enough,
+else of the one with most. (Observed on 22.05, 24.11 and 26.05.)
 """
 
 from __future__ import annotations
@@ -103,6 +104,7 @@ class Asked(NamedTuple):
         needed: cores that its tasks need at most, of which it gets these; 0 if any cores may be those.
         fills: whether its tasks fill a socket before they go to another.
         near: cores of each socket that it may have, as its devices are near some; empty for any.
+        tasks: that it may have there, of which it gets the first cores; 0 for any number of whole tasks, None for any.
     """
 
     cores: int
@@ -112,6 +114,7 @@ class Asked(NamedTuple):
     needed: int = 0
     fills: bool = False
     near: tuple[int, ...] = ()
+    tasks: int | None = None
 
 
 def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
@@ -121,13 +124,16 @@ def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
         left: free cores of each socket.
         asked: what it has there.
     """
-    cores, threads, per_task, most, needed, fills, near = asked
+    cores, threads, per_task, most, needed, fills, near, tasks = asked
     given = [0] * len(left)
     usable = [min(own, most) if most else own for own in left]
     if near:
         usable = list(map(min, usable, near))
     elif needed:
         _without_fullest(usable, max(needed, cores))
+    elif tasks is not None and not most:
+        whole = sum(usable) * threads // per_task
+        _first_alone(usable, max(-(-min(whole, tasks or whole) * per_task // threads), cores))
     if fills:
         _fill(given, usable, cores)
     elif most:
@@ -143,13 +149,19 @@ def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
 
 
 def _fill(given: list[int], usable: Sequence[int], cores: int) -> None:
-    """Give cores of the smallest socket that has enough; as long as there is none, of the one with most."""
-    while cores > 0 and list(usable) != given:
-        left = [own - had for own, had in zip(usable, given, strict=True)]
-        socket = min(range(len(left)), key=lambda number: (left[number] < cores, abs(left[number] - cores)))
-        more = min(left[socket], cores)
-        given[socket] += more
-        cores -= more
+    """Give cores of the smallest socket that has enough; if there is none, of those with most."""
+    enough = [socket for socket, own in enumerate(usable) if own >= cores]
+    order = sorted(enough or range(len(usable)), key=lambda socket: usable[socket] if enough else -usable[socket])
+    for socket in order:
+        given[socket] = min(usable[socket], cores)
+        cores -= given[socket]
+
+
+def _first_alone(usable: list[int], cores: int) -> None:
+    """Leave all but the first so many cores alone."""
+    for socket, own in enumerate(usable):
+        usable[socket] = min(own, cores)
+        cores -= usable[socket]
 
 
 def _without_first(usable: list[int], cores: int) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.asked import Asked, asked_of, known_nodes
@@ -158,11 +157,13 @@ def _with_cores(want: Want, asked: Asked) -> Want:
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not asked.whole_nodes,
         per_socket=FAR if by_socket or of_socket is None else of_socket * per_task,
-        fills_sockets=_fills_sockets(options, asked.parameters),
+        fills_sockets=_fills_sockets(options, asked.cluster),
         socket_tasks=(of_socket or 0) if by_socket else 0,
         socket_cores=options.cores_per_socket or 1,
         node_sockets=options.sockets or 1,
         of_rounds=_goes_round_sockets(asked),
+        stated_on_node=options.tasks_per_node or 0,
+        first_cores=rules.FIRST_CORES_FOR_TASKS,
     )
 
 
@@ -436,7 +437,7 @@ def _goes_round_sockets(asked: Asked) -> bool:
     if not demand.per_cpu or not parameters.memory or asked.whole or demand.cpus_per_task > 1:
         return False
     several = bool((machine.cores[asked.partition.nodes] > 1).any())
-    return several and not _fills_sockets(asked.options, parameters)
+    return several and not _fills_sockets(asked.options, asked.cluster)
 
 
 def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
@@ -677,13 +678,16 @@ def _preferred(prefer: str, cluster: Cluster) -> list[Choice]:
         raise RejectedError("Invalid preferred feature specification") from error
 
 
-def _fills_sockets(options: BatchOptions, parameters: Parameters) -> bool:
+def _fills_sockets(options: BatchOptions, cluster: Cluster) -> bool:
     """Whether its tasks fill a socket before they go to another: always where single CPUs are given (recorded)."""
+    parameters = cluster.parameters
     if not parameters.whole_cores:
         return True
     if options.fills_sockets is not None:
         return options.fills_sockets
-    return parameters.fill_sockets or (parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None)
+    counted = bool((cluster.machine.cores > 1).any())
+    fills = parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None
+    return parameters.fill_sockets or (fills and counted)
 
 
 def _tasks_known(asked: Asked) -> int:

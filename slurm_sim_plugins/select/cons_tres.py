@@ -495,8 +495,9 @@ def _asked_of_sockets(
     bounded = np.where(most * threads < FAR, most, 0), np.where(needed * threads < FAR, needed, 0)
     columns = (column.tolist() for column in (had, threads, *bounded))
     of_devices = [()] * len(taken) if near is None else [tuple(near.cores_of(node)) for node in taken.tolist()]
+    tasks = want.stated_on_node if want.first_cores else None
     return [
-        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets, those)
+        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets, those, tasks)
         for cores, of_core, of_socket, enough, those in zip(*columns, of_devices, strict=True)
     ]
 

@@ -540,6 +540,10 @@ def _per_socket(conf: SlurmConf) -> str:
     return "jobs of --gpus-per-socket"
 
 
+def _first_cores(conf: SlurmConf) -> str:
+    return "which cores of several sockets jobs have, where others may have the same"
+
+
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "SIZES_ARE_RENEWED": _sizes,
@@ -553,6 +557,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PARTITIONS_ARE_TRIED_APART": _several,
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,
+    "FIRST_CORES_FOR_TASKS": _first_cores,
     "SOME_OF_NAMED": _some_of_named,
     "MIN_CPUS_CHOOSE_NODES": _min_cpus,
     "TASKS_GET_THEIR_CPUS": _tasks_on_nodes,

@@ -147,6 +147,15 @@ class Rules:
         "not named in the release notes; 115 questions to each of three versions show it",
         *("whole_tasks_22", "whole_tasks_24", "whole_tasks_26"),
     )
+    FIRST_CORES_FOR_TASKS: bool = _rule(
+        "24.11",
+        "a job gets, of the cores that are free on a node, the first ones that are those of whole tasks, of as "
+        "many as --ntasks-per-node says; so it fills a socket before it goes to another",
+        "it gets those of a socket that has all of a task, wherever that is, and those of tasks of one CPU go "
+        "round the sockets",
+        "not named in the release notes; questions to each of three versions show it",
+        *("gang_sockets_24", "cores_of_tasks_22", "cores_of_tasks_24"),
+    )
     SOME_OF_NAMED: bool = _rule(
         "24.11",
         "a job that names more nodes (-w) than it can have, by -N or its tasks, gets some of them, whichever fit best",

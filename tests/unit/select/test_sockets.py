@@ -42,7 +42,13 @@ PartitionName=p Nodes=ALL Default=YES
         ([4, 4], Asked(1, needed=2), [1, 0]),
         # Tasks that fill sockets: the smallest that suffices, else the largest.
         ([4, 2], Asked(2, fills=True), [0, 2]),
-        ([2, 3, 1], Asked(4, fills=True), [0, 3, 1]),
+        ([2, 3, 1], Asked(4, fills=True), [1, 3, 0]),
+        ([1, 2, 2, 2], Asked(3, fills=True), [0, 2, 1, 0]),
+        # The first cores that are those of whole tasks, or of the tasks that are stated.
+        ([3, 4], Asked(4, per_task=4, tasks=0), [3, 1]),
+        ([1, 2, 2, 2], Asked(2, per_task=2, tasks=0), [0, 2, 0, 0]),
+        ([1, 1, 1, 2], Asked(2, per_task=2, tasks=0), [1, 1, 0, 0]),
+        ([1, 2], Asked(2, threads=2, tasks=3), [1, 1]),
     ],
 )
 def test_cores_of_each_socket(left: list[int], asked: Asked, given_: list[int]) -> None:
