@@ -220,7 +220,7 @@ def _task_cores(want: Want, machine: Machine) -> Ints:
 
 
 def units_of(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Ints:
-    """Units of some nodes that so many CPUs are; cores of tasks of one CPU go round the sockets that are free."""
+    """Units of some nodes that so many CPUs are; cores of small tasks, or of too large ones, go round free sockets."""
     if machine.one_thread:
         return cpus
     units = -(-cpus // used(want, machine)[taken])
@@ -234,6 +234,12 @@ def units_of(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         of_socket = np.maximum(core_threads(want, machine)[taken], stated)
         sockets = np.minimum(-(-cpus // of_socket), free.units[taken])
         units = np.where(machine.cores[taken] > 1, np.maximum(units, sockets), units)
+    elif not want.fills_sockets:
+        # So do those of a task that has no room on one socket.
+        cores, of_socket = _task_cores(want, machine)[taken], machine.cores[taken]
+        units = np.where(
+            (of_socket > 1) & (cores > of_socket), np.maximum(units, np.minimum(cores, free.units[taken])), units
+        )
     return units
 
 
