@@ -50,6 +50,8 @@ def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want
     looked_at = usable if want.unweighed else usable & (free.jobs == 0)
     if want.in_reach is not None:
         looked_at = looked_at | want.in_reach
+    if want.some_required and want.required is not None:
+        looked_at = looked_at & want.required
     nodes = np.flatnonzero(looked_at & want.suited)
     return replace(want, memory_per_node=int(machine.memory[nodes[0]])) if len(nodes) else want
 
