@@ -171,6 +171,11 @@ def _kept_units(machine: Machine) -> Ints:
     return units
 
 
+def all_units(machine: Machine) -> Ints:
+    """Units of each node, also those that are kept for the system: these count as used where loads are compared."""
+    return machine.units + _kept_units(machine)
+
+
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:
     """CPUs of each node for which there is the memory: where that goes by CPUs they are those of whole tasks."""
     enough: Ints = free.memory // want.memory_per_cpu

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Reach
 from slurm_sim_plugins.nodes import FAR, Ints, Machine, Mask, Want
-from slurm_sim_plugins.select.capacity import core_threads
+from slurm_sim_plugins.select.capacity import all_units, core_threads
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
@@ -163,7 +163,8 @@ class Picker:
     @cached_property
     def _free_cpus(self) -> list[float]:
         """CPUs of each node that are free."""
-        found: list[float] = np.rint(self._share * self._machine.units * self._machine.threads).tolist()
+        machine = self._machine
+        found: list[float] = np.rint(self._share * all_units(machine) * machine.threads).tolist()
         return found
 
     def _least_loaded(self, group: list[int], last: float) -> tuple[int, int]:
