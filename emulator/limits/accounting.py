@@ -444,7 +444,7 @@ class Accounting:
                 return "QOSUsageThreshold"
         # Nothing bounds the limit that an operator gives a job.
         limit = 0.0 if job.limit_of_operator else _counted_limit(job, partition)
-        return acct_policy.before_nodes(account, limit, self.usage)
+        return acct_policy.before_nodes(account, limit, self.usage, "SAFE" in self.enforces)
 
     def refusal(
         self,
@@ -584,7 +584,7 @@ class Accounting:
         """Whether a limit keeps a job from starting in a partition, with this usage."""
         account = self._limited(job, partition)
         return account is not None and bool(
-            acct_policy.before_nodes(account, _counted_limit(job, partition), usage)
+            acct_policy.before_nodes(account, _counted_limit(job, partition), usage, "SAFE" in self.enforces)
             or self._with_nodes(account, self._wanted(job, partition), _counted_limit(job, partition), usage)
         )
 

@@ -398,20 +398,22 @@ def least_share(account: Account) -> float:
     return next((bounds.least_share for _, bounds in account.own if bounds.least_share is not None), 0.0)
 
 
-def before_nodes(account: Account, limit: float, usage: Usage) -> str:
+def before_nodes(account: Account, limit: float, usage: Usage, safe: bool = False) -> str:
     """Why a job cannot start whatever nodes there are; empty if it may be able to.
 
     Args:
         account: on whose account it is.
         limit: its limit in seconds.
         usage: past usage.
+        safe: whether it must be able to run as long as it may within the run time that is left.
     """
+    planned = limit / MINUTE * account.safe_factor if safe else 0.0
     for quality, bounds in account.own:
-        found = _jobs_in(account, quality, bounds, limit, usage)
+        found = _jobs_in(account, quality, bounds, limit, usage, planned)
         if found:
             return found
     for share, bounds in account.limits():
-        if _wall_reached(share, bounds, usage):
+        if _wall_reached(share, bounds, usage, planned):
             return "AssocGrpWallLimit"
         if _reached(share.jobs, bounds.grp_jobs):
             return "AssocGrpJobsLimit"
@@ -422,8 +424,8 @@ def before_nodes(account: Account, limit: float, usage: Usage) -> str:
     return ""
 
 
-def _jobs_in(account: Account, quality: Quality, bounds: Bounds, limit: float, usage: Usage) -> str:
-    if _wall_reached(quality, bounds, usage):
+def _jobs_in(account: Account, quality: Quality, bounds: Bounds, limit: float, usage: Usage, planned: float) -> str:
+    if _wall_reached(quality, bounds, usage, planned):
         return "QOSGrpWallLimit"
     if _reached(quality.jobs, bounds.grp_jobs):
         return "QOSGrpJobsLimit"
@@ -541,10 +543,13 @@ def _too_long(limits: Limits, minutes: Vector, use: Use | None, usage: Usage) ->
     return None
 
 
-def _wall_reached(use: Use, bounds: Bounds, usage: Usage) -> bool:
-    """Whether all jobs of an association or a quality of service together have run as long as they may."""
+def _wall_reached(use: Use, bounds: Bounds, usage: Usage, planned: float) -> bool:
+    """Whether all jobs of an association or a quality of service together have run as long as they may.
+
+    So it is also if another one of so many minutes would run for longer, whatever those that run may still take.
+    """
     most = bounds.grp_wall
-    return most is not None and usage.beyond(Comparison(Limited.WALL, use.row, 0, most))
+    return most is not None and usage.beyond(Comparison(Limited.WALL, use.row, 0, most, planned))
 
 
 # While a job runs

@@ -14,8 +14,8 @@ MINUTE = 60.0
 class Limited(Enum):
     """What of usage is compared with a limit.
 
-    WALL: minutes of run time. USED: minutes of a resource. RUNNING: minutes that running jobs may still use,
-    with those of one more job. BOTH: the last two together.
+    WALL: minutes of run time, with those of one more job. USED: minutes of a resource. RUNNING: minutes that running
+    jobs may still use, with those of one more job. BOTH: the last two together.
     """
 
     WALL = auto()

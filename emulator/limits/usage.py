@@ -162,7 +162,7 @@ class Usage:
     def _beyond(self, comparison: Comparison) -> bool:
         kind, row, resource, most, more = comparison
         if kind is Limited.WALL:
-            return bool(self.wall[row] / MINUTE >= most)
+            return bool(self.wall[row] / MINUTE >= most or more > most - round(float(self.wall[row]), 6) // MINUTE)
         if kind is Limited.USED:
             return whole_minutes(self.tres, row, resource) >= most
         if kind is Limited.RUNNING:
