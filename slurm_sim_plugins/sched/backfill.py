@@ -286,9 +286,9 @@ class Backfill:
 
     def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
         """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
-        self._started += 1
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
+            self._started += 1
             self._begun[entry.array] += 1
             yield Start(entry, where=hole.place)
         else:
