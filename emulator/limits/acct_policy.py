@@ -283,9 +283,9 @@ def never(account: Account, amounts: Vector, limit: float, denies: bool = False)
     """
     if not (denies or any("DENYONLIMIT" in quality.flags for quality in account.qualities)):
         return ""
-    strict = [bounds for quality, bounds in account.own if denies or "DENYONLIMIT" in quality.flags]
     minutes = [amount * limit / MINUTE if limit < math.inf else 0.0 for amount in amounts]
-    found = (_never_in(bounds, amounts, minutes, limit) for bounds in strict)
+    # The flag of one quality of service holds for limits of the other, too (recorded).
+    found = (_never_in(bounds, amounts, minutes, limit) for _, bounds in account.own)
     return next(filter(None, found), "") or _never_on(account, amounts, minutes, limit)
 
 
