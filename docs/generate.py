@@ -255,7 +255,8 @@ those above it, and to the QOS of job and partition. Seconds are whole, as Slurm
 `PriorityCalcPeriod` by `PriorityDecayHalfLife` (not that of a QOS with `NoDecay`), and is cleared by
 `PriorityUsageResetPeriod` at midnight UTC.
 
-Where `AccountingStorageEnforce` has no `limits`, what a run used since the last period is lost at its end, as recorded.
+A suspended run is charged, too, as recorded. Where `AccountingStorageEnforce` has no `limits`, what a run used since
+the last period is lost at its end, as recorded.
 With `priority/basic` past usage is not counted at all.
 
 `run.toml` of a run has, under `accounts.used`, the sum of all charges without decay: resource-seconds, which equal
@@ -279,8 +280,8 @@ beside its siblings.
 
 In this order; the first that is exceeded is the reason that `squeue` shows.
 
-1. At the submission, which is refused: `GrpSubmitJobs`, `MaxSubmitJobs`; with `DenyOnLimit` what is too large by
-   itself.
+1. At the submission, which is refused: `GrpSubmitJobs`, `MaxSubmitJobs`; with `DenyOnLimit`, of the job's QOS or of
+   its partition's, what is too large by itself for a limit of either or of the association.
 2. Before nodes are looked for: `UsageThreshold` (with `EnforceUsageThreshold`), `GrpWall`, `GrpJobs`, `MaxJobs`,
    `MaxWall`.
 3. With nodes at hand, or with what was asked for if there are none: `GrpTRESMins`, `GrpTRES`, `GrpTRESRunMins`,
@@ -291,9 +292,9 @@ round with `OverPartQOS`), then the user's association, then those above it, for
 `MaxJobsPerUser=20` has its way with a user of `MaxJobs=4`. `Max...` limits of associations are the user's own or
 inherited; `LimitFactor` of the job's QOS multiplies `GrpTRES` and `MaxTRES` of associations. A job at a limit
 reserves nothing and blocks no job, but with `assoc_limit_stop` it stops its partition in the main loop. `safe` in
-`AccountingStorageEnforce` asks whether the whole run fits into the minutes that are left, multiplied by the
-`UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are
-used up.
+`AccountingStorageEnforce` asks whether the whole run fits into the minutes, and the run time (`GrpWall`), that are
+left, multiplied by the `UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes
+of its account are used up.
 
 A node that several jobs have counts once. Where nodes are limited (`GrpTRES=node`, `MaxTRESPerUser=node`,
 `MaxTRESPerAccount=node`), a job that starts prefers those on which the association or QOS has jobs to others of the

@@ -59,18 +59,19 @@ def gres_given(
 
 
 def with_gpus_of_sockets(
-    want: Want, machine: Machine, free: Free, nodes: list[int], sockets: list[int], gres: dict[Gres, list[int]]
+    want: Want, machine: Machine, free: Free, nodes: list[int], parts: list[list[int]], gres: dict[Gres, list[int]]
 ) -> dict[Gres, list[int]]:
     """What a job gets, with GPUs of so many sockets of each node, if it wants some of each; no others change.
 
-    It gets none of a node that has not so many free (recorded).
+    It gets none of a node that has not so many free. GPUs without types go by cores in 22.05. (Asked of three
+    versions.)
 
     Args:
         want: what it needs.
         machine: the nodes.
         free: what is free of them.
         nodes: of the job.
-        sockets: of each of them.
+        parts: cores of each of them, and sockets that these are of.
         gres: what it gets besides.
     """
     if not want.gpus_per_socket or want.all_gres:
@@ -78,8 +79,9 @@ def with_gpus_of_sockets(
     gres = {kind: counts for kind, counts in gres.items() if kind[0] != SHARING}
     for name, kind, _ in want.gres:
         there = machine.gres_free(free, name, kind)
-        for index, (node, many) in enumerate(zip(nodes, sockets, strict=True)):
-            count = want.gpus_per_socket * many
+        for index, (node, cores, sockets) in enumerate(zip(nodes, *parts, strict=True)):
+            by_cores = want.gpus_by_cores and not _has_types(machine, name, node)
+            count = want.gpus_per_socket * (cores if by_cores else sockets)
             if name == SHARING and count <= there[node]:
                 _give(gres, machine, free, (name, kind, count, 0), node, index, len(nodes))
     return gres

@@ -354,7 +354,7 @@ class Want:
         stated_on_node: tasks that it states for a node (``--ntasks-per-node``); 0 if it does not.
         first_cores: whether it gets the first cores of a node that are those of whole tasks.
         gpus_per_socket: GPUs of each socket of which it has cores; 0 where they do not go by sockets.
-        gpus_by_cores: whether it gets as many of each of these cores.
+        gpus_by_cores: whether it gets as many of each of these cores, where GPUs have no types.
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.

@@ -204,7 +204,7 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     if len(job.partitions) > 1:
         sizes = {partition_reason(job, one) for one in job.partitions}
         return rules.LARGE_JOBS_WAIT and sizes <= {PARTITION_CONFIG, PARTITION_NODES}
-    reason = partition_reason(job, partition)
+    reason = partition_reason(job, partition, least=False)
     if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
         want, most = job.wants[partition.name], partition.max_nodes
         if want.most_nodes is not None and want.most_nodes < partition.min_nodes:

@@ -450,8 +450,8 @@ def allocate(
     if machine.by_socket is not None:
         asked = _asked_of_sockets(want, machine, free, taken, had, near)
         of_sockets = _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
-        used = had if want.gpus_by_cores else machine.by_socket.used(of_sockets)
-        gres = with_gpus_of_sockets(want, machine, free, nodes, used.tolist(), gres) | of_sockets
+        parts = np.stack([had, machine.by_socket.used(of_sockets)]).tolist()
+        gres = with_gpus_of_sockets(want, machine, free, nodes, parts, gres) | of_sockets
         gres = with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
     if want.pool:
         gres["", want.pool] = had.tolist()

@@ -295,9 +295,9 @@ class Rules:
         "24.11",
         "a job of --gpus-per-socket gets as many GPUs of each socket of which it has cores, and none on a node "
         "with fewer",
-        "it gets as many of each core, and none on a node with fewer",
+        "of GPUs without types it gets as many of each core, and none on a node with fewer",
         "not named in the release notes; questions to each of three versions show it",
-        *("gpus_of_sockets-22.05", "gpus_of_sockets-24.11"),
+        *("gpus_of_sockets-22.05", "gpus_of_sockets-24.11", "gpus_of_typed_sockets-22.05"),
     )
     GPUS_STAY_WITH_TASKS: bool = _rule(
         "26.05",

@@ -58,7 +58,8 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("--gpus=4 --cpus-per-gpu=4 --mem-per-gpu=1000", Verdict("g1", 16, 4000, (("gpu:v100", 4),))),
         ("--gpus=2 --ntasks-per-gpu=3", Verdict("g1", 6, 6000, (("gpu:v100", 2),))),
         ("--tres-per-task=cpu=2,gres/gpu:v100=1 -n3", Verdict("g1", 6, 6000, (("gpu:v100", 3),))),
-        ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 2),))),
+        ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 1),))),
+        ("--gpus-per-socket=1 --sockets-per-node=2 -n3", Verdict("g1", 3, 3000, (("gpu:v100", 2),))),
         ("-n8 --ntasks-per-socket=2", Verdict("a[1-2]", 8, 8000)),
         (
             "-N2 --gpus=1",
