@@ -90,6 +90,7 @@ class Accounting:
         self._lines = np.array([id(node.settings) for node in conf.nodes])
         self.enforces = enforced(conf)
         self.limits = "LIMITS" in self.enforces
+        self._safe = "SAFE" in self.enforces
         self.stops = stated.flag("SchedulerParameters.assoc_limit_stop")
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
         dampening = float(stated.count("FairShareDampeningFactor") or 1)
@@ -444,7 +445,7 @@ class Accounting:
                 return "QOSUsageThreshold"
         # Nothing bounds the limit that an operator gives a job.
         limit = 0.0 if job.limit_of_operator else _counted_limit(job, partition)
-        return acct_policy.before_nodes(account, limit, self.usage, "SAFE" in self.enforces)
+        return acct_policy.before_nodes(account, limit, self.usage, self._safe)
 
     def refusal(
         self,
@@ -497,7 +498,7 @@ class Accounting:
         return allocation.nodes if allocation is not None and known else ()
 
     def _with_nodes(self, account: Account, amounts: Vector, limit: float, usage: Usage) -> str:
-        return acct_policy.with_nodes(account, amounts, limit, usage, "SAFE" in self.enforces)
+        return acct_policy.with_nodes(account, amounts, limit, usage, self._safe)
 
     def counts_amounts(self, job: LimitedJob, partition: Partition) -> bool:
         """Whether limits on what jobs have hold for a job."""
@@ -584,7 +585,7 @@ class Accounting:
         """Whether a limit keeps a job from starting in a partition, with this usage."""
         account = self._limited(job, partition)
         return account is not None and bool(
-            acct_policy.before_nodes(account, _counted_limit(job, partition), usage, "SAFE" in self.enforces)
+            acct_policy.before_nodes(account, _counted_limit(job, partition), usage, self._safe)
             or self._with_nodes(account, self._wanted(job, partition), _counted_limit(job, partition), usage)
         )
 

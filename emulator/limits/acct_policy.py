@@ -290,7 +290,7 @@ def never(account: Account, amounts: Vector, limit: float, denies: bool = False)
 
 
 def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
-    for kind, limits, asked in (
+    found = _first_exceeded(
         ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),
         ("QOSGrp", bounds.grp_tres, amounts),
         ("QOSGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
@@ -301,11 +301,10 @@ def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) ->
         ("QOSMaxPerJob", bounds.max_tres, amounts),
         ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
         ("QOSMaxPerUser", bounds.max_tres_user, amounts),
-    ):
-        index = _exceeded(limits, asked)
-        if index is not None:
-            return reason(kind, index)
-    if bounds.grp_wall is not None and limit > bounds.grp_wall * MINUTE:
+    )
+    if found:
+        return found
+    if _beyond(limit / MINUTE, bounds.grp_wall):
         return "QOSGrpWallLimit"
     if _beyond(limit, bounds.max_wall):
         return "QOSMaxWallDurationPerJobLimit"
@@ -315,33 +314,38 @@ def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) ->
 
 def _never_on(account: Account, amounts: Vector, minutes: Vector, limit: float) -> str:
     for share, bounds in account.limits():
-        for kind, limits, asked in (
+        found = _first_exceeded(
             ("AssocGrpMinutes", bounds.grp_tres_mins, minutes),
             ("AssocGrp", bounds.grp_tres, amounts),
             ("AssocGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
-        ):
-            index = _exceeded(limits, asked)
-            if index is not None:
-                return reason(kind, index)
-        if bounds.grp_wall is not None and limit > bounds.grp_wall * MINUTE:
-            return "AssocGrpWallLimit"
-        found = _never_alone(bounds, amounts, minutes, limit) if share is account.share else ""
+        )
+        if not found and _beyond(limit / MINUTE, bounds.grp_wall):
+            found = "AssocGrpWallLimit"
+        if not found and share is account.share:
+            found = _of_each_job(bounds, amounts, minutes)
+            if not found and _beyond(limit, bounds.max_wall):
+                found = "AssocMaxWallDurationPerJobLimit"
         if found:
             return found
     return ""
 
 
-def _never_alone(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
-    """Limits of an association on each of its jobs."""
-    for kind, limits, asked in (
+def _of_each_job(bounds: Bounds, amounts: Vector, minutes: Vector) -> str:
+    """The first limit of an association on each of its jobs that one exceeds; empty for none."""
+    return _first_exceeded(
         ("AssocMaxMinutesPerJob", bounds.max_tres_mins, minutes),
         ("AssocMaxPerJob", bounds.max_tres, amounts),
         ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
-    ):
+    )
+
+
+def _first_exceeded(*kinds: tuple[str, Limits, Vector]) -> str:
+    """The reason of the first limits that what is asked for exceeds; empty for none."""
+    for kind, limits, asked in kinds:
         index = _exceeded(limits, asked)
         if index is not None:
             return reason(kind, index)
-    return "AssocMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
+    return ""
 
 
 def longest(account: Account, amounts: Vector) -> float:
@@ -462,14 +466,9 @@ def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, sa
             return found
         if share is not account.share:
             continue
-        for kind, limits, asked in (
-            ("AssocMaxMinutesPerJob", bounds.max_tres_mins, minutes),
-            ("AssocMaxPerJob", bounds.max_tres, amounts),
-            ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
-        ):
-            index = _exceeded(limits, asked)
-            if index is not None:
-                return reason(kind, index)
+        found = _of_each_job(bounds, amounts, minutes)
+        if found:
+            return found
     return ""
 
 

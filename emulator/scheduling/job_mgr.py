@@ -520,8 +520,8 @@ def _check_names(request: JobRequest, cluster: Cluster) -> None:
 
 
 def _unknown_features(options: BatchOptions, cluster: Cluster) -> RejectedError | None:
-    """Why a submission is refused for features that no node has; None if it is not."""
-    if not (options.constraint or options.prefer):
+    """Why a submission is refused for features that no node has; None if it is not, or would have been before."""
+    if cluster.parameters.rules.FEATURES_ARE_ASKED_FIRST or not (options.constraint or options.prefer):
         return None
     try:
         check_features(options, cluster)

@@ -260,7 +260,7 @@ def _most_gpus_first(want: Want, asked: Asked) -> bool:
         return False
     machine = asked.cluster.machine
     gpus, weight = machine.gpus_wanted(want), machine.weight
-    suited = asked.partition.nodes & np.any([choice.mask for choice in want.choices], axis=0)
+    suited = asked.partition.nodes & want.suited
     if any(name == GPU for name, _, _ in want.gres):
         suited &= gpus > 0
     # Limits on nodes may make some of them heavier by one as it starts.

@@ -231,7 +231,7 @@ def _with_gres(conf: SlurmConf) -> bool:
 
 
 def _cpus_per_gpu(conf: SlurmConf) -> str:
-    gpus = any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
+    gpus = _has_gpus(conf)
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
@@ -258,8 +258,11 @@ def _core_lists(conf: SlurmConf) -> str:
 
 
 def _tasks_and_gpus(conf: SlurmConf) -> str:
-    has = any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
-    return "jobs with --gpus and --ntasks on several nodes" if has else ""
+    return "jobs with --gpus and --ntasks on several nodes" if _has_gpus(conf) else ""
+
+
+def _has_gpus(conf: SlurmConf) -> bool:
+    return any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
 
 
 def _near_cores(conf: SlurmConf) -> str:
@@ -537,11 +540,12 @@ def _unknown_features(conf: SlurmConf) -> str:
 
 
 def _per_socket(conf: SlurmConf) -> str:
-    return "jobs of --gpus-per-socket"
+    return "jobs of --gpus-per-socket" if _has_gpus(conf) else ""
 
 
 def _first_cores(conf: SlurmConf) -> str:
-    return "which cores of several sockets jobs have, where others may have the same"
+    several = any(node.sockets > 1 for node in conf.nodes)
+    return "which cores of several sockets jobs have, where others may have the same" if several else ""
 
 
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
