@@ -286,6 +286,8 @@ class Passes(Part):
         self._ask_plugins()
         if self._news("main"):
             self._full = True
+            # Whatever was queued is done with this pass; what comes before it, as it may have to wait, is queued anew.
+            self._batch_at = min(self._batch_at, self.cluster.now)
             self.request(self.cluster.now)
         elif self.intervals_matter():
             self._changed_at = self.cluster.now
@@ -325,9 +327,6 @@ class Passes(Part):
             self._queue_again(at)
             return
         self.main_at, self._last_main = None, at
-        if self._full:
-            # Whatever was queued is done with this pass.
-            self._batch_at = min(self._batch_at, at)
         self.changes.waits = True
         self._ask_plugins()
         before = self._begin("main")
