@@ -43,6 +43,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
+from emulator.state.reservation import Reservation
 from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.het_jobs import together
@@ -415,9 +416,22 @@ class _Pass:
             waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
         ):
             self._hold(job)
+        elif self._is_overlapped_in_part(job, partition, own):
+            job.reason = "Reservation"
+            self._keep(own.nodes)
         else:
             return False
         return True
+
+    def _is_overlapped_in_part(self, job: Job, partition: Partition, own: Reservation) -> bool:
+        """Whether other reservations overlap that of a job, and leave it some of the nodes, but too few."""
+        if own.cores is not None:
+            return False
+        nodes = partition.nodes & own.nodes
+        left = nodes & self._controls.not_reserved(job)
+        if not left.any() or (left == nodes).all() or fits_alone(job, partition, self._cluster, left):
+            return False
+        return fits_alone(job, partition, self._cluster, nodes)
 
     def _is_not_begun(self, job: Job) -> bool:
         """Whether the reservation that draws a job has yet to begin: its nodes are kept from all in this pass then."""
