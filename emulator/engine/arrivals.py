@@ -201,7 +201,7 @@ class Arrivals(Part):
         Raises:
             RejectedError: they are refused.
         """
-        if self.reservations.lacks(jobs[0]):
+        if self.reservations.lacks_any(jobs[0]):
             raise RejectedError(NO_RESERVATION)
         accounting = self.cluster.accounting
         unasked = jobs[0].unfit in UNAVAILABLE and self._names_unavailable(jobs[0])
@@ -246,9 +246,9 @@ class Arrivals(Part):
         return False
 
     def _check_access(self, job: Job) -> None:
-        """Refuse a job that may not use the reservation that it names."""
-        reservation = self.reservations.of(job)
-        if reservation is not None and not reservation.admits(job):
+        """Refuse a job that may not use a reservation that it names."""
+        named = (self.reservations.by_name.get(name) for name in job.reservations)
+        if any(one is not None and not one.admits(job) for one in named):
             raise RejectedError(RESERVATION_DENIED)
 
     def _check_nodes_of_reservation(self, job: Job) -> None:

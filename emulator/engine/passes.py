@@ -186,7 +186,7 @@ class Passes(Part):
 
     def reservation_bound(self, name: str) -> None:
         """A reservation begins or is over; it is asked again whether its jobs may be scheduled."""
-        own = (job for job in self.cluster.waiting.values() if job.options.reservation == name)
+        own = (job for job in self.cluster.waiting.values() if name in job.reservations)
         self.cluster.unsettled.update((job.id, job) for job in own)
         if self.ideal:
             self.wake()

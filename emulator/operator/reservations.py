@@ -62,6 +62,8 @@ def create_reservation(words: list[str], controller: Controller) -> None:
     if lists and controller.parameters.rules.CORE_COUNTS_ARE_NO_LISTS:
         raise InputError(f"Using a comma separated array for {lists[0]} is no longer valid")
     _check_replaced(fields)
+    if "PART_NODES" in flags and fields.get("nodes", "").upper() != "ALL":
+        raise InputError("PART_NODES flag requires specifying a Partition and ALL nodes.  No reservation created.")
     flags |= _of_all(fields)
     chosen = any(int(each) for name in ("nodecnt", "corecnt") for each in words_in(fields.get(name, "")))
     if not (chosen or "nodes" in fields or "ANY_NODES" in flags):

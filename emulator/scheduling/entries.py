@@ -103,7 +103,12 @@ def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
 
 
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
-    """What a job shows that was just submitted, before it is tried."""
+    """What a job shows that was just submitted, before it is tried; of several reservations it is in the first."""
+    with drawn(job, job.reservations[0] if len(job.reservations) > 1 else ""):
+        return _first_reason(job, cluster, reservations)
+
+
+def _first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     refresh(job, cluster, reservations, enters=True)
     if job.reason in ("BeginTime", "Dependency") and all(partition_reason(job, each) for each in job.partitions):
         return PARTITION_CONFIG  # Bounds of partitions are looked at whether or not it may be scheduled.
@@ -267,6 +272,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 @contextmanager
 def drawn(job: Job, reservation: str) -> Iterator[None]:
     """A job is tried in a reservation that draws it, or in none (an empty name); it stays there if it starts.
+
+    So is one that names several, in each of them.
 
     One that has started in the same pass stands in others of its entries, too.
     """

@@ -119,7 +119,7 @@ class _Pass:
     def _may_pass_over(self) -> bool:
         """Whether jobs behind one for which their partition is kept are not looked at one by one."""
         order, depth = self._cluster.order, self._cluster.parameters.partition_job_depth
-        special = self._arrays or self._making_way or depth or order.magnets or order.by_list
+        special = self._arrays or self._making_way or depth or order.draws or order.by_list
         return bool(self._failed) and not special
 
     def _queue(self) -> list[Pair]:
@@ -141,7 +141,7 @@ class _Pass:
         of these, too, and stays in the last of them (BUILTIN_BY_NUMBERS), whether or not it may be scheduled yet.
         """
         left: list[Partition] = []
-        magnets = self._cluster.order.magnets
+        draws = self._cluster.order.draws
         index = 0
         while index < len(pairs):
             if self._passes_over:
@@ -152,7 +152,7 @@ class _Pass:
                 continue
             pair = pairs[index]
             _, job, partition = pair
-            if magnets:
+            if draws:
                 with drawn(job, self._cluster.order.drawn_by(pair)):
                     yield index, job, partition
             else:
@@ -206,7 +206,8 @@ class _Pass:
         if reason is not None:
             self._bar(job, partition, reason)
             return False
-        return not (job.drawn and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
+        attracted = job.drawn and not job.options.reservation
+        return not (attracted and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
 
     def _bar(self, job: Job, partition: Partition, reason: str) -> None:
         """Tell why a partition does not take a job, and keep the nodes that it names if they would be looked for."""

@@ -66,17 +66,17 @@ class ClusterEntry(Entry):
         job: the job.
         partition: one of its partitions.
         policies: jobs as plugins see them.
-        drawn_by: the name of the reservation that draws it; empty for none.
+        tried_in: the name of the reservation that draws it, or of one of several that it names; empty for none.
     """
 
-    __slots__ = ("_policies",)
+    __slots__ = ("_policies", "_tried_in")
 
     _pair: tuple[Job, Partition]
 
-    def __init__(self, job: Job, partition: Partition, policies: Policies, drawn_by: str = "") -> None:
+    def __init__(self, job: Job, partition: Partition, policies: Policies, tried_in: str = "") -> None:
         self._pair = job, partition
-        self._kind = None if drawn_by else kind_of(job, partition)
-        self.drawn_by = drawn_by
+        self._kind = None if tried_in else kind_of(job, partition)
+        self._tried_in, self.drawn_by = tried_in, "" if job.options.reservation else tried_in
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account
@@ -442,7 +442,7 @@ class PluginScheduler:
     def queue(self) -> list[Entry]:
         """Entries of the queue, in Slurm's order; those in reservations that draw jobs are left to backfill."""
         pairs = self.cluster.order.pairs()
-        if self.cluster.order.magnets and self._hook != "backfill":
+        if self.cluster.order.draws and self._hook != "backfill":
             pairs = [pair for pair in pairs if not self.cluster.order.drawn_by(pair)]
         return entries_of(pairs, self._entries_of)
 
@@ -456,7 +456,7 @@ class PluginScheduler:
         """The entries of the jobs that alone may start in this pass."""
         order = self.cluster.order
         for job in sorted(self.submitted or (), key=lambda job: tuple(order.ranks(job))):
-            if still_waits(job, self.cluster):
+            if still_waits(job, self.cluster) and "," not in job.options.reservation:
                 yield from (job.entries or self._entries_of(job))[: len(job.partitions)]
 
     def _entries_of(self, job: Job) -> tuple[Entry, ...]:

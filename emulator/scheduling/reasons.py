@@ -58,7 +58,7 @@ def reason_of_nodes(
 
 def _is_overlapped(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
     """Whether other reservations overlap that of a job, and have all of its nodes."""
-    own = cluster.reservations.get(job.options.reservation) if job.options.reservation else None
+    own = cluster.reservations.get(job.reservation) if job.options.reservation else None
     if own is None or own.flags & {"ANY_NODES", "FLEX"}:
         return False
     nodes = partition.nodes & own.nodes

@@ -187,11 +187,12 @@ class Windows(WindowPlan):
         What follows is asked of it in the reservation of the entry, which is to have begun.
         """
         job, partition = entry._pair
-        job.drawn = entry.drawn_by if job.state is State.PENDING else job.drawn
+        job.drawn = entry._tried_in if job.state is State.PENDING else job.drawn
         if job.request.het_job_id is not None and job.reason == "None" and job.state is State.PENDING:
             job.reason = RESOURCES
         own = self._controls.reservations.of(job) if job.drawn else None
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
+            job.reason = "Reservation"
             return False
         if job.state is not State.PENDING or job.id in self._making_way:
             return False
@@ -362,7 +363,7 @@ class Windows(WindowPlan):
         Such a task is planned for later beyond the limit that the one before has reached (Slurm 22.05 to 26.05).
         """
         shared = entry.array is not None and not entry._pair[0].runs
-        before, self._task = self._task, (entry.array, entry.partition, entry.drawn_by) if shared else None
+        before, self._task = self._task, (entry.array, entry.partition, entry._tried_in) if shared else None
         return before is not None and before == self._task
 
     def no_hole(self, entries: list[Entry]) -> None:

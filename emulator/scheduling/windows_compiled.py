@@ -347,7 +347,7 @@ class CompiledWindows(Windows):
 
         Where plans are not seen, it ends behind the last job that could start, once it is known whether they are news.
         """
-        if self._cluster.order.magnets:
+        if self._cluster.order.draws:
             return None
         to_start = not self._cluster.plans_are_seen
         return Cycle(

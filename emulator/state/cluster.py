@@ -274,7 +274,7 @@ class Cluster:
         """Note which reservations draw jobs, and whether any is of cores."""
         self.cores_are_reserved = any(one.cores is not None for one in self.reservations.values())
         magnets = [one for one in self.reservations.values() if "MAGNETIC" in one.flags]
-        if magnets or self.order.magnets:
+        if magnets or self.order.draws:
             self.order.magnets = sorted(magnets, key=lambda one: one.start)
             self.order.changed()
             for job in self.waiting.values():
@@ -282,7 +282,7 @@ class Cluster:
 
     def release_drawn(self) -> None:
         """A loop is over: jobs that wait are tried in no reservation that draws them."""
-        for job in self.waiting.values() if self.order.magnets else ():
+        for job in self.waiting.values() if self.order.draws else ():
             job.drawn = ""
 
     def look_again(self) -> None:

@@ -78,7 +78,8 @@ class Job:
         graced: whether it was given a grace time, and has not ended by itself since: Slurm takes that for preemption.
         least_nodes: how many it wanted at least before MinNodes was updated; 0 if that was not.
         counted: how a plan of counted nodes was last asked about it, or None.
-        drawn: the name of the reservation that draws it, in which it is tried now, or runs; empty for none.
+        drawn: the name of the reservation that draws it, or the one of several that it names, in which it is tried now,
+            or runs; empty for none.
     """
 
     __slots__ = (
@@ -215,8 +216,17 @@ class Job:
 
     @property
     def reservation(self) -> str:
-        """The name of the reservation that it asks for, or that draws it; empty for none."""
-        return self.request.options.reservation or self.drawn
+        """The name of the reservation that it asks for, or that draws it; empty for none.
+
+        Of several that it asks for it is the one in which it is tried, or runs, or all of them.
+        """
+        return self.drawn or self.request.options.reservation
+
+    @property
+    def reservations(self) -> list[str]:
+        """Names of the reservations that it asks for."""
+        asked = self.request.options.reservation
+        return asked.split(",") if asked else []
 
     @property
     def name(self) -> str:

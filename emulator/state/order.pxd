@@ -6,7 +6,7 @@ cdef class Order:
     cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, preempts, tiers_first
     cdef public list _pairs
     cdef public dict _many
-    cdef public bint _lent, _stale, by_list
+    cdef public bint _lent, _stale, by_list, several
 
     cpdef changed(self)
     @cython.locals(pairs=list, pair=tuple)

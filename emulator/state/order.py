@@ -89,11 +89,12 @@ class Order:
         listed: where jobs stand in the controller's list.
         by_list: whether that orders the queue, whatever the numbers of jobs.
         magnets: reservations that draw jobs, by their begin: a job that may use one and names none is tried there, too.
+        several: whether a job names several reservations: it is tried in each of them, and nowhere else.
     """
 
     __slots__ = (
         *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
-        *("by_list", "listed", "magnets", "preempts", "tiers_first"),
+        *("by_list", "listed", "magnets", "preempts", "several", "tiers_first"),
     )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
@@ -102,6 +103,7 @@ class Order:
         self.preempts: Callable[[Job, Job], bool] | None = None
         self.listed, self.by_list = Listed(), False
         self.magnets: Sequence[Magnet] = ()
+        self.several = False
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
@@ -282,7 +284,7 @@ class Order:
 
     def kinds(self) -> Set[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""
-        if self.magnets:
+        if self.draws:
             of_magnets = {(pair[2].name, self.drawn_by(pair)) for pair in self._as_they_are()}
             return of_magnets | self._kinds.of(self._as_they_are())
         return self._kinds.of(self._as_they_are())
@@ -293,8 +295,18 @@ class Order:
         many = len(job.partitions)
         return "" if index < many else self.magnets_of(job)[index // many - 1]
 
+    @property
+    def draws(self) -> bool:
+        """Whether jobs may be tried in reservations by further entries."""
+        return self.several or bool(self.magnets)
+
     def magnets_of(self, job: Job) -> Sequence[str]:
-        """Names of the reservations that draw a job: none a component, nor one that names a reservation."""
+        """Names of the reservations that draw a job: none a component, nor one that names a reservation.
+
+        Of one that names several these, in its order.
+        """
+        if "," in job.request.options.reservation:
+            return job.reservations if self._reservations else ()
         if not self.magnets or self.by_list:
             return ()
         if job.request.options.reservation or job.request.het_job_id is not None:
@@ -399,9 +411,11 @@ class Order:
 
     def _pairs_of(self, job: Job) -> list[Pair]:
         pairs = [(index, job, partition) for index, partition in enumerate(job.partitions)]
-        for _ in self.magnets_of(job) if self.magnets else ():
+        many, several = len(pairs), "," in job.request.options.reservation and len(self._reservations) > 0
+        self.several = self.several or several
+        for _ in self.magnets_of(job) if self.draws else ():
             pairs += [(len(pairs) + index, job, partition) for index, partition in enumerate(job.partitions)]
-        return pairs
+        return pairs[many:] if several else pairs
 
 
 def rank_in_queue(job: Job) -> tuple[float, float, float, int, int]:

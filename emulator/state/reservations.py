@@ -123,8 +123,12 @@ class Reservations:
         return self.by_name.get(job.reservation)
 
     def lacks(self, job: Job) -> bool:
-        """Whether a job asked for a reservation that there is not, or not any more."""
-        return bool(self._made and job.options.reservation and job.options.reservation not in self.by_name)
+        """Whether a job asked for a reservation, and there is none of those that it named, or not any more."""
+        return self._made and bool(job.options.reservation) and self.by_name.keys().isdisjoint(job.reservations)
+
+    def lacks_any(self, job: Job) -> bool:
+        """Whether one of the reservations for which a job asks is not there."""
+        return self._made and not self.by_name.keys() >= set(job.reservations)
 
     def standing(self, now: float) -> list[Reservation]:
         """Those that hold now or will hold."""
@@ -253,13 +257,15 @@ class Reservations:
     def _has_jobs(self, one: Reservation) -> bool:
         """Whether jobs of a reservation wait, run or are suspended."""
         cluster = self._cluster
-        return any(job.reservation == one.name for job in chain(cluster.waiting.values(), cluster.running.values()))
+        return any(one.name == job.reservation for job in cluster.running.values()) or any(
+            one.name in job.reservations for job in cluster.waiting.values()
+        )
 
     def came(self, job: Job) -> None:
         """A job of a reservation was submitted: it has jobs."""
-        own = self.by_name.get(job.options.reservation)
-        if own is not None:
-            own.idle_since = None
+        for name in job.reservations:
+            if name in self.by_name:
+                self.by_name[name].idle_since = None
 
     def refresh(self, job: Job) -> None:
         """Give the reservation of a job that starts, if it has REPLACE, another node for each that the job takes."""
