@@ -195,8 +195,7 @@ class Passes(Part):
 
     def _near(self, one: Reservation, jobs: Iterable[Job]) -> None:
         """Have the loops look again once a run of one of these jobs would not be over as a reservation begins."""
-        phase = self.timing.second_phase
-        begins = math.floor(one.start + phase) - phase
+        begins = self.cluster.second_of(one.start)
         for limit in {job.shortest for job in jobs}:
             at = begins - limit + 1
             if at > self.cluster.now and (at, one.name) not in self._nears:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from emulator.limits.accounting import Accounting
     from emulator.state.reservation import Reservation
 
+ROUNDING = 2.0**-24
+"""By how many seconds a sum of fractions may miss a whole second of the clock."""
+
 
 class Cluster:
     """What the controller keeps in mind.
@@ -546,7 +549,7 @@ class Cluster:
 
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock."""
-        return math.floor(time + self.second_phase)
+        return math.floor(time + self.second_phase + ROUNDING)
 
     def second_of(self, time: float) -> float:
         """When the second of the cluster's clock began in which a time is."""
@@ -563,7 +566,7 @@ class Cluster:
 
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""
-        return np.floor(times + self.second_phase)
+        return np.floor(times + self.second_phase + ROUNDING)
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""

@@ -316,11 +316,11 @@ class Reservations:
             return
 
     def _busy_from(self, start: float, name: str = "") -> Mask:
-        """Nodes of jobs that may run on then, but for those of a reservation."""
-        busy = self._cluster.no_nodes()
+        """Nodes of jobs that may run on then, in whole seconds, but for those of a reservation."""
+        busy, whole = self._cluster.no_nodes(), self._cluster.whole
         for job in self._cluster.running.values():
             own = name and job.reservation == name
-            if job.run is not None and self._cluster.planned_end(job) > start and not own:
+            if job.run is not None and whole(self._cluster.planned_end(job)) > whole(start) and not own:
                 busy |= job.run.allocation.mask(len(busy))
         return busy
 
