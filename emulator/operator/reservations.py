@@ -43,13 +43,15 @@ ALL = frozenset({"ALL_NODES", "PART_NODES"})
 """Those that say that a reservation is of all nodes, or of all of a partition: Slurm gives it the first itself."""
 REPLACING = frozenset({"REPLACE", "REPLACE_DOWN"})
 """Flags of reservations of so many nodes, which Slurm chooses."""
-LISTS = ("Users", "Accounts", "Flags", "Nodes")
+LISTS = ("Users", "Accounts", "Groups", "Flags", "Nodes")
 """Of a reservation: an update may add to them (``+=``), or take from them (``-=``)."""
 OF_A_RESERVATION = (
     *("ReservationName", "StartTime", "EndTime", "Duration", "NodeCnt", "Licenses", "PartitionName"),
     *LISTS,
 )
 """What can be updated of a reservation."""
+WITHOUT_EFFECT = ("maxstartdelay", "comment")
+"""Of a reservation what changes no schedule: a job may delay one only if it says so (``--signal=R:``)."""
 OF_A_NEW_RESERVATION = (*OF_A_RESERVATION, "CoreCnt", "Features")
 """What can be stated of one that is made."""
 
@@ -84,6 +86,7 @@ def create_reservation(words: list[str], controller: Controller) -> None:
         licenses=_licenses(fields),
         features=fields.get("features", ""),
     )
+    made.groups, made.members = words_in(fields.get("groups", "")), controller.cluster.groups
     made.purge_after = _purge_after(fields, made.purge_after)
     made.duration = limit_seconds(fields["duration"]) if "duration" in fields else None
     controller.passes.reserved(made)
@@ -157,6 +160,7 @@ def update_reservation(words: list[str], controller: Controller) -> None:
         one.partition = _partition_of(fields, controller)
     one.users = _changed(fields, "users", one.users)
     one.accounts = _changed(fields, "accounts", one.accounts)
+    one.groups = _changed(fields, "groups", one.groups)
     controller.cluster.redraw()
     controller.passes.reserved(one)
 
@@ -221,7 +225,11 @@ def _of_reservation(words: list[str], controller: Controller) -> dict[str, str]:
 
 
 def _known(fields: Fields, names: Sequence[str], lists: Sequence[str] = ()) -> Fields:
-    """The fields of a reservation, if they are of these names, or add to one of these lists or take from it."""
+    """The fields of a reservation, if they are of these names, or add to one of these lists or take from it.
+
+    Those without effect are left out.
+    """
+    fields = {key: value for key, value in fields.items() if key not in WITHOUT_EFFECT}
     known = [name.lower() for name in names] + [f"{name.lower()}{sign}" for name in lists for sign in "+-"]
     known += ["duration+", "duration-"] if lists else []
     if unknown := [key or value for key, value in fields.items() if key not in known]:

@@ -34,6 +34,11 @@ def _named(options: BatchOptions, value: str) -> BatchOptions:
     return with_option(options, "nodelist", value) if value else replace(options, node_list=())
 
 
+def _reserved(options: BatchOptions, value: str) -> BatchOptions:
+    """Another reservation, or several; none where the value is empty."""
+    return with_option(options, "reservation", value) if value else replace(options, reservation="")
+
+
 def _licensed(options: BatchOptions, value: str) -> BatchOptions:
     """Other licences; none where the value is empty (asked of three versions)."""
     return with_option(options, "licenses", value) if value else replace(options, licenses=(), licenses_of=())
@@ -165,7 +170,7 @@ OF_A_JOB: dict[str, Change] = {
     "starttime": lambda options, value: replace(options, begin=after_now(value)),
     "deadline": lambda options, value: replace(options, deadline=after_now(value)),
     "dependency": _condition,
-    "reservationname": _as("reservation"),
+    "reservationname": _reserved,
     "requeue": _requeues,
     THROTTLE: _throttle,
     "mincpusnode": _as("mincpus"),

@@ -206,8 +206,17 @@ class _Pass:
         if reason is not None:
             self._bar(job, partition, reason)
             return False
-        attracted = job.drawn and not job.options.reservation
-        return not (attracted and self._has_more_nodes(job, partition)) and not self._over_depth(job, partition)
+        return not self._draws_in_vain(job, partition) and not self._over_depth(job, partition)
+
+    def _draws_in_vain(self, job: Job, partition: Partition) -> bool:
+        """Whether the reservation that draws a job has too few nodes for it, or is over too early (26.05)."""
+        own = self._controls.reservations.of(job) if job.drawn and not job.options.reservation else None
+        if own is None:
+            return False
+        if self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS and not own.outlasts(job, self._cluster.now):
+            job.reason = "Reservation"
+            return True
+        return self._has_more_nodes(job, partition)
 
     def _bar(self, job: Job, partition: Partition, reason: str) -> None:
         """Tell why a partition does not take a job, and keep the nodes that it names if they would be looked for."""

@@ -194,6 +194,9 @@ class Windows(WindowPlan):
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             job.reason = "Reservation"
             return False
+        attracted, outlast = not job.options.reservation, self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS
+        if own is not None and attracted and outlast and not own.outlasts(job, self._cluster.now):
+            return False
         if job.state is not State.PENDING or job.id in self._making_way:
             return False
         if plan_reason(job, partition, self._cluster) is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -21,7 +22,8 @@ class Reservation:
         name: its name.
         start, end: when it holds.
         nodes: which nodes.
-        users, accounts: whose jobs may use it; empty for any.
+        users, accounts, groups: whose jobs may use it; empty for any.
+        members: the groups of each user that is known; another one has a group of its name.
         flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
         licenses: how many of each only its jobs may have while it holds.
         duration: seconds, if that was stated: another start moves the end, then.
@@ -48,12 +50,21 @@ class Reservation:
     features: str = ""
     purge_after: float = PURGE_AFTER
     idle_since: float | None = None
+    groups: tuple[str, ...] = ()
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it, as root always may."""
-        return job.request.user == ROOT or (
-            _named(job.request.user, self.users) and _named(job.options.account, self.accounts)
+        user = job.request.user
+        return user == ROOT or (
+            _named(user, self.users)
+            and _named(job.options.account, self.accounts)
+            and (not self.groups or any(_named(one, self.groups) for one in self.members.get(user, (user,))))
         )
+
+    def outlasts(self, job: Job, now: float) -> bool:
+        """Whether a job that starts now is over, if it keeps to its limit, before it is."""
+        return "FLEX" in self.flags or now + job.plan_limit < self.end + 1
 
     def active(self, now: float) -> bool:
         """Whether it holds now."""

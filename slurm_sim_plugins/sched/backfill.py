@@ -46,6 +46,7 @@ class Backfill:
         bf_busy_nodes: whether nodes in use are planned with before idle ones.
         bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
         bf_topopt_iterations: later holes that it may choose from.
+        bf_allow_magnetic_slot: whether a job keeps a hole in a reservation that draws it (``MAGNETIC``), too.
         bf_hetjob_prio: whether the components of a heterogeneous job are tried one behind the other, where the one with
             the least priority stands (``MIN``), the highest (``MAX``), or their average (``AVG``); ``NONE``: no.
         bf_hetjob_immediate: whether a heterogeneous job is started as soon as its last component was tried, and not at
@@ -81,6 +82,7 @@ class Backfill:
     bf_busy_nodes: bool = False
     bf_topopt_enable: bool = False
     bf_topopt_iterations: int = 20
+    bf_allow_magnetic_slot: bool = False
     bf_hetjob_prio: Literal["NONE", "MIN", "AVG", "MAX"] = "NONE"
     bf_hetjob_immediate: bool = False
     bf_yield_interval: float = 2_000_000
@@ -327,7 +329,8 @@ class Backfill:
 
     def _keeps(self, entry: Any, now: float) -> bool:
         """Whether a hole may be kept for a job."""
-        return entry.reserves and not entry.drawn_by and not self._is_now_only(entry, now)
+        drawn = entry.drawn_by and not self.bf_allow_magnetic_slot
+        return entry.reserves and not drawn and not self._is_now_only(entry, now)
 
     def _is_now_only(self, entry: Any, now: float) -> bool:
         """Whether a job is tried for a start now alone, as these options let it keep no hole."""

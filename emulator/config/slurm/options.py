@@ -99,8 +99,8 @@ _BACKFILL = (
     ),
     Word(
         "bf_allow_magnetic_slot",
-        IGNORED,
-        "jobs keep nothing in a reservation that draws them (MAGNETIC), as with NO, the default",
+        HONOURED,
+        "whether jobs keep nodes in a reservation that draws them (MAGNETIC), too",
         _FLAG,
         "NO",
     ),

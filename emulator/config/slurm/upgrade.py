@@ -183,6 +183,10 @@ def _counted_nodes(conf: SlurmConf) -> str:
     return "reservations of a number of nodes, if any are made"
 
 
+def _magnets(conf: SlurmConf) -> str:
+    return "reservations with MAGNETIC, if any are made"
+
+
 def _accounts(conf: SlurmConf) -> str:
     """Partitions for some accounts; with EnforcePartLimits=ALL they refuse in all versions."""
     if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES"):
@@ -645,6 +649,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
+    "MAGNETS_OUTLAST_JOBS": _magnets,
     "FIRST_IDLE_ARE_RESERVED": _counted_nodes,
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,
     "REASONS_OF_GRES_GO": _gpu_limits,

@@ -799,6 +799,13 @@ class Rules:
         "not named in the release notes",
         *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
     )
+    MAGNETS_OUTLAST_JOBS: bool = _rule(
+        "26.05",
+        "a reservation that draws jobs (MAGNETIC) draws none that may run beyond its end",
+        "it draws them, too",
+        "not named in the release notes",
+        *("magnetic_short_22", "magnetic_short_24", "magnetic_short_26"),
+    )
     FIRST_IDLE_ARE_RESERVED: bool = _rule(
         "26.05",
         "a reservation of so many nodes with IGNORE_JOBS gets the first without jobs, if there are so many, whatever "
