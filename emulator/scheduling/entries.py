@@ -204,7 +204,7 @@ def _lacks_open_nodes(job: Job, cluster: Cluster) -> bool:
     if want.required is not None and (want.required & ~cluster.machine.up).any():
         return False  # That nodes it names are down or drained is found before.
     one_user, preempts = of_one_user(job, first), cluster.parameters.preempt_mode != ("OFF",)
-    if preempts and not (want.whole or one_user):
+    if not (want.whole or one_user) and (preempts or not cluster.any_unshared):
         return False  # As of most jobs, of which no nodes are asked.
     of_user = cluster.usable(job, first)
     if want.whole and not cluster.shares_whole_nodes(job, first):

@@ -387,6 +387,8 @@ class _Pass:
 
     def _keep(self, nodes: Mask) -> None:
         """Keep nodes from the jobs behind the one that is tried."""
+        if self._all_kept:
+            return
         self._kept = nodes if self._kept is None else self._kept | nodes
         self._all_kept = b"\0" not in self._kept.tobytes()
         self._left_of.clear()
@@ -397,9 +399,13 @@ class _Pass:
 
     def _left(self, partition: Partition) -> tuple[Mask, int]:
         """Nodes of a partition that are up and not kept for the jobs before, and how many."""
-        known = self._left_of.get(partition.name)
-        if known is None:
-            left = self._cluster.no_nodes() if self._all_kept else self._not_kept(self._cluster.up_in(partition))
+        known = self._left_of.get("" if self._all_kept else partition.name)
+        if known is not None:
+            return known
+        if self._all_kept:
+            known = self._left_of[""] = self._cluster.no_nodes(), 0
+        else:
+            left = self._not_kept(self._cluster.up_in(partition))
             known = self._left_of[partition.name] = left, int(np.count_nonzero(left))
         return known
 

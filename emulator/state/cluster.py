@@ -608,6 +608,11 @@ class Cluster:
         asks = job.options.share and self.nodes_for.whole_nodes
         return has_rows(partition) and (asks or partition.oversubscribe == "FORCE")
 
+    @property
+    def any_unshared(self) -> bool:
+        """Whether any job has nodes for itself which is on the machine now."""
+        return bool(self._unshared)
+
     def unshared(self) -> Mask:
         """Nodes that jobs have for themselves which are on the machine now."""
         mask = self.no_nodes()
