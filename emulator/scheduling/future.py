@@ -199,8 +199,7 @@ class Releases:
 
     Args:
         offsets: where the entries of each release begin; then where those of the last one end.
-        entries: rows: the node, then what is added to each row of :attr:`slurm_sim_plugins.nodes.Free.table`; a
-            column for each node of each release.
+        entries: a column for each node of each release; its rows are in :mod:`emulator.scheduling.run_rows`.
     """
 
     def __init__(self, offsets: Ints, entries: Ints) -> None:
@@ -218,6 +217,7 @@ class Releases:
         """
         pairs = list(zip(allocations, counted or (1,) * len(allocations), strict=True))
         rows = [
+            [1 for one in allocations for _ in one.nodes],
             [node for one in allocations for node in one.nodes],
             [units for one in allocations for units in one.units],
             [memory for one in allocations for memory in one.memory],
@@ -249,4 +249,4 @@ def add_up(free: Free, entries: Ints, sign: int = 1) -> None:
     for row in range(NODE + 1, len(entries)):
         if (row > NODE + 1 or not free.shared) and entries[row].any():
             sums = np.bincount(nodes, weights=entries[row], minlength=size)
-            free.table[row - 1] += sign * sums.astype(np.int64)
+            free.table[row - NODE - 1] += sign * sums.astype(np.int64)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look, look_later
+from emulator.scheduling.run_kernel import span
 from emulator.scheduling.run_rows import ID, NODE
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
@@ -126,6 +127,7 @@ class Outlooks(Scratch):
         index, entries = self._planned[1], self._table.entries.copy()
         for (first, many), units in zip(index[:, :ID].tolist(), given_back(index[:, ID].tolist()), strict=True):
             entries[NODE + 1, first : first + many] = units
+            span(entries, first, many)
         return entries
 
     def weighed(self) -> None:

@@ -71,7 +71,7 @@ class Promises:
         has = promise.allocation
         upto = self._used + len(has.nodes)
         if upto > self._entries.shape[1]:
-            self._widen(len(promise.free.table) + 1, max(64, 2 * upto))
+            self._widen(NODE + 1 + len(promise.free.table), max(64, 2 * upto))
         columns = slice(self._used, upto)
         self._times[:, columns] = [[promise.time], [promise.end]]
         write(self._entries, self._used, has.nodes, has.units, has.memory)

@@ -1,7 +1,7 @@
 # C types of run_kernel.py.
 cimport cython
 
-cdef long long FIRST, ID, MANY, NODE, PLACE
+cdef long long FIRST, ID, MANY, NODE, PLACE, SPAN
 
 @cython.locals(row=cython.longlong)
 cpdef void put_in(
@@ -12,3 +12,7 @@ cpdef long long take_out(double[::1] ends, long long[:, ::1] index, long long co
 cdef void _copy(long long[:, ::1] index, long long row, long long to) noexcept
 @cython.locals(place=cython.Py_ssize_t, column=cython.longlong)
 cpdef void write(long long[:, ::1] entries, long long first, nodes, tuple units, tuple memory) except *
+@cython.locals(column=cython.longlong)
+cpdef void span(long long[:, ::1] entries, long long first, long long many) noexcept
+@cython.locals(row=cython.Py_ssize_t)
+cdef bint _goes_on(long long[:, ::1] entries, long long column) noexcept

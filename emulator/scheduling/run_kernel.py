@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, PLACE, Reals
+from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, PLACE, SPAN, Reals
 from slurm_sim_plugins.nodes import Ints
 
 
@@ -78,3 +78,27 @@ def write(entries: Ints, first: int, nodes: Sequence[int], units: tuple[int, ...
         entries[NODE + 1, column] = units[place]
         entries[NODE + 2, column] = memory[place]
         entries[NODE + 3, column] = -1
+
+
+def span(entries: Ints, first: int, many: int) -> None:
+    """Note how many entries of a run are alike, from each on: of neighbours in their order, that give back the same.
+
+    Args:
+        entries: a column for each node of each run.
+        first: the first column of the run.
+        many: how many it has.
+    """
+    for column in range(first + many - 1, first - 1, -1):
+        entries[SPAN, column] = 1
+        if column + 1 < first + many and _goes_on(entries, column):
+            entries[SPAN, column] += entries[SPAN, column + 1]
+
+
+def _goes_on(entries: Ints, column: int) -> bool:
+    """Whether the entry behind one gives back the same on the next node."""
+    if entries[NODE, column + 1] != entries[NODE, column] + 1:
+        return False
+    for row in range(NODE + 1, len(entries)):  # noqa: SIM110 - a comprehension has no C types
+        if entries[row, column + 1] != entries[row, column]:
+            return False
+    return True

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emulator.scheduling.run_kernel import put_in, take_out, write
-from emulator.scheduling.run_rows import FIRST, ID, MANY, PLACE, Reals
+from emulator.scheduling.run_kernel import put_in, span, take_out, write
+from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, PLACE, Reals
 from emulator.state.job import Job
 from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Ints
@@ -36,7 +36,7 @@ class RunTable:
         self.count = self._used = self._wasted = 0
         self.ends: Reals = np.empty(256)
         self.index: Ints = np.zeros((256, 4), dtype=np.int64)
-        self.entries: Ints = np.zeros((4 + len(self._kinds), 1024), dtype=np.int64)
+        self.entries: Ints = np.zeros((NODE + 4 + len(self._kinds), 1024), dtype=np.int64)
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
         self._stale = True
@@ -135,8 +135,9 @@ class RunTable:
         while upto > self.entries.shape[1]:
             self.entries = _wider(self.entries)
         write(self.entries, self._used, allocation.nodes, allocation.units, allocation.memory)
-        for row, kind in enumerate(self._kinds, 4):
+        for row, kind in enumerate(self._kinds, NODE + 4):
             self.entries[row, self._used : upto] = allocation.gres.get(kind, 0)
+        span(self.entries, self._used, len(allocation.nodes))
         self._used = upto
 
 

@@ -1,7 +1,7 @@
 # C types of stretches.py, fields in its order.
 cimport cython
 
-cdef long long CHILD, COLUMN, FIRST, MANY, NODE, PARENT
+cdef long long CHILD, COLUMN, FIRST, MANY, NODE, PARENT, SPAN
 
 cdef class Stretches:
     cdef unsigned char[::1] fixed, heads
@@ -17,14 +17,18 @@ cpdef void tell_apart(Stretches stretches, const long long[:, ::1] rows, long lo
 cpdef bint mixes(Stretches stretches, const unsigned char[::1] usable) noexcept
 @cython.locals(
     heads="unsigned char[::1]", fixed="unsigned char[::1]", there="const long long[::1]", before=cython.longlong,
-    used=cython.longlong, first=cython.longlong, entry=cython.longlong)
+    used=cython.longlong)
 cpdef void divide(
     Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,
     long long[:, ::1] parts, long long[:, ::1] bounds) except *
 @cython.locals(
-    size=cython.longlong, before=cython.longlong, node=cython.longlong, entry=cython.longlong)
+    heads="unsigned char[::1]", node=cython.longlong, behind=cython.longlong, entry=cython.longlong)
 cdef void _mark(Stretches stretches, const long long[:, ::1] entries, long long first, long long many) noexcept
-cdef bint _differ(const long long[:, ::1] entries, long long entry) noexcept
+@cython.locals(
+    wide=cython.longlong[::1], node=cython.longlong, behind=cython.longlong, entry=cython.longlong)
+cdef long long _part(
+    Stretches stretches, const long long[:, ::1] entries, long long first, long long many, long long[:, ::1] parts,
+    long long used) noexcept
 @cython.locals(
     heads="unsigned char[::1]", wide=cython.longlong[::1], owner=cython.longlong[::1], pieces=cython.longlong[::1],
     head=cython.longlong, size=cython.longlong)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.scheduling.run_rows import CHILD, COLUMN, FIRST, MANY, NODE, PARENT
+from emulator.scheduling.run_rows import CHILD, COLUMN, FIRST, MANY, NODE, PARENT, SPAN
 from slurm_sim_plugins.nodes import Bytes, Ints
 
 
@@ -96,36 +96,34 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
     _link(stretches)
     used = 0
     for run in range(len(index)):
-        first = index[run, FIRST]
         bounds[run, FIRST] = used
-        for entry in range(first, first + index[run, MANY]):
-            if heads[entries[NODE, entry]]:
-                parts[NODE, used], parts[COLUMN, used] = entries[NODE, entry], entry
-                used += 1
+        used = _part(stretches, entries, index[run, FIRST], index[run, MANY], parts, used)
         bounds[run, MANY] = used - bounds[run, FIRST]
     stretches.many = 0
 
 
 def _mark(stretches: Stretches, entries: Ints, first: int, many: int) -> None:
     """A stretch begins where a run begins to have nodes, or gives back something else, and behind its last node."""
-    size, before = len(stretches.heads), -1
-    for entry in range(first, first + many):
-        node = entries[NODE, entry]
-        if node != before + 1 or before < 0 or _differ(entries, entry):
-            stretches.heads[node] = 1
-            if 0 <= before < size - 1:
-                stretches.heads[before + 1] = 1
-        before = node
-    if 0 <= before < size - 1:
-        stretches.heads[before + 1] = 1
+    heads, entry = stretches.heads, first
+    while entry < first + many:
+        node, behind = entries[NODE, entry], entries[NODE, entry] + entries[SPAN, entry]
+        heads[node] = 1
+        if behind < len(heads):
+            heads[behind] = 1
+        entry += entries[SPAN, entry]
 
 
-def _differ(entries: Ints, entry: int) -> bool:
-    """Whether an entry gives back something else than the one before."""
-    for row in range(NODE + 1, len(entries)):  # noqa: SIM110 - a comprehension has no C types
-        if entries[row, entry] != entries[row, entry - 1]:
-            return True
-    return False
+def _part(stretches: Stretches, entries: Ints, first: int, many: int, parts: Ints, used: int) -> int:
+    """Note the wide stretches that a run has behind so many others; how many that makes."""
+    wide, entry = stretches.wide, first
+    while entry < first + many:
+        node, behind = entries[NODE, entry], entries[NODE, entry] + entries[SPAN, entry]
+        while node < behind:
+            parts[NODE, used], parts[COLUMN, used] = node, entry + node - entries[NODE, entry]
+            used += 1
+            node = wide[node]
+        entry += entries[SPAN, entry]
+    return used
 
 
 def _link(stretches: Stretches) -> None:

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.scheduling.run_kernel import span
+from emulator.scheduling.run_rows import NODE
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import MACHINE_CORES, SETS
 from emulator.scheduling.window_rows import COUNT, DELAY, LEFT, PARTS, RESERVED, SIZES, STARTS, UNKNOWN, USED
@@ -211,13 +213,14 @@ class Scene:
         widths = draws.integers(1, size + 1, running)
         parts = np.zeros((running, 3), dtype=np.int64)
         parts[:, 0], parts[:, 1] = np.cumsum(widths) - widths, widths
-        entries = draws.integers(0, 3, (4 + kinds, max(int(widths.sum()), 1)))
+        entries = draws.integers(0, 3, (NODE + 4 + kinds, max(int(widths.sum()), 1)))
         for (first, many, _), _ in zip(parts, widths, strict=True):
-            entries[0, first : first + many] = draws.permutation(size)[:many]
+            entries[NODE, first : first + many] = draws.permutation(size)[:many]
             if draws.random() < 0.7:
                 start = int(draws.integers(0, size - many + 1))
                 entries[:, first : first + many] = entries[:, [first]]
-                entries[0, first : first + many] = range(start, start + many)
+                entries[NODE, first : first + many] = range(start, start + many)
+            span(entries, first, many)
         planned = np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries
         fixed, heads = np.zeros((2, size), dtype=np.uint8)
         wide, self.owner, pieces, each = np.zeros((4, size), dtype=np.int64)

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.scheduling.run_rows import NODE
 from tests.builders.kernels import NEEDS_KERNELS, forms
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
-STRETCHES = "emulator.scheduling.stretches"
+STRETCHES, RUNS = "emulator.scheduling.stretches", "emulator.scheduling.run_kernel"
 
 
 class Nodes:
@@ -25,11 +26,12 @@ class Nodes:
 
     Args:
         form: the kernel.
+        runs: that of runs.
         size: how many they are.
     """
 
-    def __init__(self, form: ModuleType, size: int) -> None:
-        self.form, self.size = form, size
+    def __init__(self, form: ModuleType, runs: ModuleType, size: int) -> None:
+        self.form, self.runs, self.size = form, runs, size
         fixed, self.heads = np.zeros((2, size), dtype=np.uint8)
         self.wide, self.owner, self.pieces, room = np.zeros((4, size), dtype=np.int64)
         self.cuts = np.zeros((2, size), dtype=np.int64)
@@ -65,6 +67,9 @@ class Nodes:
             columns.append(np.vstack([nodes, given_back]))
             of_runs.append({int(node): (*map(int, back),) for node, *back in columns[-1].T})
         entries = np.hstack([*columns, np.zeros((4, 1), dtype=np.int64)])
+        entries = np.vstack([np.zeros(entries.shape[1], dtype=np.int64), entries])
+        for first, length, _ in index.tolist():
+            self.runs.span(entries, first, length)
         parts, bounds = np.zeros((2, entries.shape[1]), dtype=np.int64), np.zeros((many, 2), dtype=np.int64)
         self.form.divide(self.stretches, free, index, entries, parts, bounds)
         said = [(*map(int, free[:, node]), *(run.get(node) for run in of_runs)) for node in range(size)]
@@ -77,10 +82,10 @@ class Nodes:
         has = []
         for run in range(many):
             first, length = bounds[run].tolist()
-            those = parts[:, first : first + length]
-            assert sorted(those[0].tolist()) == [head for head in heads if head in of_runs[run]]
-            assert entries[0, those[1]].tolist() == those[0].tolist()
-            has.append(those[0].tolist())
+            columns_of, nodes_of = parts[:, first : first + length]
+            assert sorted(nodes_of.tolist()) == [head for head in heads if head in of_runs[run]]
+            assert entries[NODE, columns_of].tolist() == nodes_of.tolist()
+            has.append(nodes_of.tolist())
         return [heads, *has]
 
 
@@ -88,10 +93,10 @@ class Nodes:
 @given(st.integers(0, 2**32))
 def test_nodes_of_a_stretch_are_alike(seed: int) -> None:
     left = []
-    for form in forms(STRETCHES):
+    for form, runs in zip(forms(STRETCHES), forms(RUNS), strict=True):
         draws = np.random.default_rng(seed)
         size = int(draws.choice([1, 2, 5, 40, 600]))
-        nodes, said = Nodes(form, size), list[Any]()
+        nodes, said = Nodes(form, runs, size), list[Any]()
         nodes.tell_apart(np.sort(draws.integers(0, 2, (2, size)), axis=1))
         for _ in range(4):
             said.append(nodes.divide(draws))
