@@ -206,7 +206,7 @@ def explainer_of(wanted: bool, selection: Selection, log: EventLog | None) -> Ex
     if not wanted:
         return None
     if log is None:
-        raise ConfigurationError("explain records decisions in the event log, and there is none; give out or events")
+        raise ConfigurationError("explain records decisions in the event log: give out or events (--out, --events)")
     from emulator.accounting.explainer import explain
 
     return explain(selection, log)

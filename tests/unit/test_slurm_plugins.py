@@ -373,7 +373,7 @@ def run(tmp_path: Path, *words: str, conf: str = "") -> Any:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--explain"], "explain records decisions in the event log, and there is none; give out or events"),
+        (["--explain"], "explain records decisions in the event log: give out or events (--out, --events)"),
         (["--filter", "raised"], "jobs.events: all jobs of submission events are run as they are; leave out filter"),
     ],
 )

@@ -250,7 +250,7 @@ def test_the_options_go_with_a_cluster(tmp_path: Path) -> None:
     kinds = [json.loads(line)["event"] for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [kind for kind in kinds if kind in ("submit", "start", "end")] == ["submit", "start", "end"]
     refused = CliRunner().invoke(slurm_sim, command)
-    assert "explain records decisions in the event log, and there is none; give out or events" in str(refused.exception)
+    assert "explain records decisions in the event log: give out or events (--out, --events)" in str(refused.exception)
 
 
 def test_nothing_listens_where_nothing_is_asked_for() -> None:
