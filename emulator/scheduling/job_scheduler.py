@@ -214,7 +214,8 @@ class _Pass:
         if own is None:
             return False
         if self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS and not own.outlasts(job, self._cluster.now):
-            job.reason = "Reservation"
+            if (partition.name, job.reservation) not in self._failed:
+                job.reason = "Reservation"  # Of one behind a job that waits in it, that is not asked.
             return True
         return self._has_more_nodes(job, partition)
 
