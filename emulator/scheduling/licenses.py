@@ -27,16 +27,25 @@ class LicensePlan:
     def __init__(self, cluster: Cluster, step: Callable[[float], float] = float, grain: float = 1.0) -> None:
         self._total = {name: total for name, (total, _) in cluster.licenses.items()}
         self._uses: dict[str, list[Use]] = {name: [] for name in self._total}
+        self._nodes_from: dict[float, float] = {}
         soonest = cluster.now // grain * grain + grain
         for job in (*cluster.running.values(), *cluster.suspended.values()):
             if job.options.licenses:
-                self.keep(job, cluster.now, max(step(cluster.planned_end(job)), soonest))
+                end = cluster.planned_end(job)
+                back = max(step(end), soonest)
+                if back < end < back + 1.0:
+                    self._nodes_from[back] = max(end, self._nodes_from.get(back, end))
+                self.keep(job, cluster.now, back)
         self._reserved = [one for one in cluster.reservations.values() if one.licenses]
 
     def keep(self, job: Job, begin: float, end: float) -> None:
         """A job has its licences from ``begin`` to ``end``."""
         for name, count in job.options.licenses:
             self._uses[name].append((begin, end, count))
+
+    def nodes_from(self, at: float) -> float:
+        """From when on nodes are sought where licences are back at a time: runs leave theirs in the same second."""
+        return self._nodes_from.get(at, at)
 
     def first(self, job: Job, at: float, length: float) -> float | None:
         """From when on, at ``at`` at the earliest, its licences are there for so long; None if they never are."""

@@ -589,12 +589,32 @@ class Windows(WindowPlan):
     def _licensed_hole_from(
         self, job: Job, partition: Partition, limit: float, at: float
     ) -> tuple[float, Allocation] | None:
+        """As it says; of licences of which a job wants one alone it gets the one that is there first."""
+        if not job.options.licenses_of:
+            return self._with_licenses(job, partition, limit, at)
+        best: tuple[float, Allocation] | None = None
+        chosen, known = job.options.licenses, self._alike
+        for one in job.options.licenses_of:
+            _give(job, (one,))
+            self._alike = {}  # From when on jobs alike fit is known of those that want the same licences.
+            found = self._with_licenses(job, partition, limit, at)
+            if found is not None and (best is None or found[0] < best[0]):
+                best, chosen = found, (one,)
+        _give(job, chosen)
+        self._alike = known
+        return best
+
+    def _with_licenses(
+        self, job: Job, partition: Partition, limit: float, at: float
+    ) -> tuple[float, Allocation] | None:
         licenses = self._licenses_planned()
         while True:
             free_from = licenses.first(job, at, limit)
             if free_from != at and self._cluster.parameters.rules.PLANS_SHOW_LICENSES:
                 job.reason = LICENSES
-            found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
+            found = None
+            if free_from is not None:
+                found = self._hole_from(job, partition, limit, licenses.nodes_from(free_from))
             if found is None or licenses.first(job, found[0], limit) == found[0]:
                 return found
             at = found[0]
@@ -941,3 +961,8 @@ class Windows(WindowPlan):
 
     def _no_slots(self) -> Slots:
         return Slots(len(self._cluster.machine))
+
+
+def _give(job: Job, licenses: tuple[tuple[str, int], ...]) -> None:
+    """A job that wants licences of several is to have these."""
+    job.request = replace(job.request, options=replace(job.options, licenses=licenses))
