@@ -33,6 +33,7 @@ from emulator.scheduling.job_mgr import (
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import (
     FOR_MAINTENANCE,
+    FOR_OTHERS,
     NODE_NOT_AVAILABLE,
     fits_alone,
     nodes_alone,
@@ -607,7 +608,7 @@ class _Pass:
         job.reason = self._reason(job, partition)
         if required is not None or job.reason in (RESOURCES, RESERVED_FOR_HIGHER):
             self._hold_up(job, partition)
-        own = self._controls.reservations.of(job) if job.reason == FOR_MAINTENANCE else None
+        own = self._controls.reservations.of(job) if job.reason in (FOR_MAINTENANCE, FOR_OTHERS) else None
         if own is not None:
             self._keep(own.nodes)
 

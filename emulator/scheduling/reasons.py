@@ -15,6 +15,7 @@ from slurm_sim_plugins.nodes import Mask
 NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
 MAY_BE_RESERVED = f"{NODE_NOT_AVAILABLE},_May_be_reserved_for_other_job"
 FOR_MAINTENANCE = f"{NODE_NOT_AVAILABLE},_Reserved_for_maintenance"
+FOR_OTHERS = f"{NODE_NOT_AVAILABLE},_Reserved_for_other_reservations"
 UNAVAILABLE = f"{NODE_NOT_AVAILABLE},_UnavailableNodes:"
 
 
@@ -32,7 +33,8 @@ def reason_of_nodes(
         enters: whether it is submitted: how many nodes are up is not counted then.
     """
     if _is_overlapped(job, partition, cluster, unreserved):
-        return FOR_MAINTENANCE
+        said = cluster.parameters.rules.OTHER_RESERVATIONS_ARE_SAID and not _is_maintained(job, partition, cluster)
+        return FOR_OTHERS if said else FOR_MAINTENANCE
     up = partition.nodes & cluster.machine.up
     available = up & unreserved & ~kept
     if fits_alone(job, partition, cluster, available):
@@ -63,6 +65,17 @@ def _is_overlapped(job: Job, partition: Partition, cluster: Cluster, unreserved:
         return False
     nodes = partition.nodes & own.nodes
     return bool(nodes.any()) and not (nodes & unreserved).any()
+
+
+def _is_maintained(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether one for maintenance overlaps the reservation of a job while the job would run there."""
+    own, until = cluster.reservations[job.reservation], cluster.now + job.plan_limit
+    nodes = partition.nodes & own.nodes
+    return any(
+        one is not own and "MAINT" in one.flags and one.start < until and one.end > cluster.now
+        for one in cluster.reservations.values()
+        if (one.nodes & nodes).any()
+    )
 
 
 def _all_reserved(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:

@@ -22,7 +22,7 @@ from emulator.state.machine import has_rows, machine_of, takes_jobs, with_sorted
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
-from emulator.state.run import Run, State
+from emulator.state.run import YEAR, Run, State
 from emulator.workload.sbatch import BatchOptions, Dependency
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
@@ -573,7 +573,7 @@ class Cluster:
         assert job.run is not None
         if job.vacating and job.end_limit == float("inf"):
             return self.now
-        length = min(job.run.limit, 365 * 86_400.0)
+        length = min(job.run.limit, YEAR)
         if job.plan is not None and job.run.start + job.plan.running > self.now:
             length = min(length, job.plan.running)
         end = job.run.start + length
@@ -584,7 +584,7 @@ class Cluster:
             end = job.end_limit
         if end > self.now:
             return end
-        over = self.partitions[job.run.partition].over_time_limit
+        over = min(self.partitions[job.run.partition].over_time_limit, YEAR)
         return max(end + over + self.parameters.kill_wait, self.now)
 
     def free_if_clear(self) -> Free:

@@ -183,6 +183,10 @@ def _counted_nodes(conf: SlurmConf) -> str:
     return "reservations of a number of nodes, if any are made"
 
 
+def _overlapped(conf: SlurmConf) -> str:
+    return "reservations with OVERLAP, if any are made"
+
+
 def _magnets(conf: SlurmConf) -> str:
     return "reservations with MAGNETIC, if any are made"
 
@@ -649,6 +653,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
+    "OTHER_RESERVATIONS_ARE_SAID": _overlapped,
     "MAGNETS_OUTLAST_JOBS": _magnets,
     "FIRST_IDLE_ARE_RESERVED": _counted_nodes,
     "MAINT_NODES_ARE_TAKEN": _counted_nodes,

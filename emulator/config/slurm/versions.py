@@ -799,6 +799,13 @@ class Rules:
         "not named in the release notes",
         *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
     )
+    OTHER_RESERVATIONS_ARE_SAID: bool = _rule(
+        "26.05",
+        "a job whose reservation others overlap, none of them for maintenance, shows Reserved_for_other_reservations",
+        "it shows Reserved_for_maintenance",
+        "not named in the release notes",
+        *("words_of_overlaps_22", "words_of_overlaps_24", "words_of_overlaps_26"),
+    )
     MAGNETS_OUTLAST_JOBS: bool = _rule(
         "26.05",
         "a reservation that draws jobs (MAGNETIC) draws none that may run beyond its end",

@@ -162,6 +162,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
         "CORE_COUNTS_ARE_NO_LISTS": "reservations of so many cores of each node, if any are made",
         "RESERVATIONS_TAKE_WHOLE_NODES": "",
+        "OTHER_RESERVATIONS_ARE_SAID": "reservations with OVERLAP, if any are made",
         "MAGNETS_OUTLAST_JOBS": "reservations with MAGNETIC, if any are made",
         "FIRST_IDLE_ARE_RESERVED": "reservations of a number of nodes, if any are made",
         "MAINT_NODES_ARE_TAKEN": "reservations of a number of nodes, if any are made",
@@ -278,6 +279,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert {rule.name for rule in all_rules()} - without == {
         "FIRST_NODE_FOR_ONE",
         "CORE_COUNTS_ARE_NO_LISTS",
+        "OTHER_RESERVATIONS_ARE_SAID",
         "MAGNETS_OUTLAST_JOBS",
         "FIRST_IDLE_ARE_RESERVED",
         "MAINT_NODES_ARE_TAKEN",
