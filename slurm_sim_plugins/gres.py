@@ -87,6 +87,19 @@ def with_gpus_of_sockets(
     return gres
 
 
+def with_sharing_forgotten(want: Want, machine: Machine, free: Free) -> Free:
+    """What is free for a job, if it wants shares of GPUs, as if none was given whole; if it wants GPUs, in shares."""
+    devices = machine.devices
+    names = {name for name, *_ in (*want.gres, *want.gres_total, *want.gres_per_task)}
+    shares = not names.isdisjoint(SHARED)
+    if devices is None or shares == (SHARING in names):
+        return free
+    left = free.copy()
+    for kind in devices.of_whole if shares else devices.of_shares:
+        left.gres[kind][:] = machine.gres[kind]
+    return left
+
+
 def _has_types(machine: Machine, name: str, node: int) -> bool:
     """Whether a node's devices of a name have types."""
     return any(other == name and kind and counts[node] for (other, kind), counts in machine.gres.items())

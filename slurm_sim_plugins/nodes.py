@@ -398,6 +398,8 @@ class Want:
         counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
         counted_most: nodes for these counts together that there may be.
         counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
+        sharing_forgotten: whether GPUs that jobs have whole or in part are no obstacle to shares, or to having them
+            whole, as it is planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         dealt: CPUs of its nodes that its tasks get at most, where these are fewer than ``cpus``.
         nodes_with_room: nodes that must have room for it, though it gets fewer.
@@ -496,6 +498,7 @@ class Want:
     counted_tasks: int = 0
     counted_most: int = FAR
     counts_planned: bool = False
+    sharing_forgotten: bool = False
     placed: int = 0
     dealt: int = FAR
     nodes_with_tasks: int = FAR

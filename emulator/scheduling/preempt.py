@@ -107,6 +107,8 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     In 24.11 one of a partition that gives whole nodes is planned on nodes where all jobs share: on idle cores there,
     unless it says --exclusive itself, and where these do not suffice as if no job was there.
 
+    Before 26.05 it also forgets that a GPU is whole or in shares.
+
     And that tasks have to find room on the nodes of each count of features, and how tasks go round sockets; from 24.11
     on, that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them.
     """
@@ -120,6 +122,8 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
         want = replace(want, all_gres=False)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
     want = replace(want, of_rounds=False) if want.of_rounds else want
+    if not rules.PLANS_KNOW_GPUS and cluster.machine.devices is not None:
+        want = replace(want, sharing_forgotten=True)
     if rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
         forgets = rules.WHOLE_PLANS_FORGET_SHARING and not rules.WHOLE_PLANS_KNOW_SHARING
         if partition.oversubscribe == "EXCLUSIVE" and ALONE in want.marks and forgets:

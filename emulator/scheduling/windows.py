@@ -889,6 +889,8 @@ class Windows(WindowPlan):
             by_size = want.largest_first or (want.first_fit and not self._is_even())
             want = replace(want, unweighed=True, first_fit=False, largest_first=by_size)
         if time <= cluster.now:
+            if want.sharing_forgotten and free is cluster.free and not cluster.parameters.rules.PLANS_FORGET_GPUS:
+                want = replace(want, sharing_forgotten=False)
             want = cluster.with_limits(want, job, partition)
             return cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         found = cluster.choose(want, free, usable)

@@ -24,6 +24,7 @@ from emulator.state.order import Order
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, Run, State
 from emulator.workload.sbatch import BatchOptions, Dependency
+from slurm_sim_plugins.gres import with_sharing_forgotten
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 
@@ -478,6 +479,8 @@ class Cluster:
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
         """The nodes for what a job needs, out of what is free, or None if it does not fit."""
+        if want.sharing_forgotten:
+            free = with_sharing_forgotten(want, self.machine, free)
         return self.nodes_for.choose(want, free, usable)
 
     def take(self, job: Job, allocation: Allocation) -> None:

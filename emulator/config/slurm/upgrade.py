@@ -638,6 +638,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_FORGET_SHARING": _sharing,
     "WHOLE_PLANS_FORGET_SHARING": _whole_and_shared,
     "WHOLE_PLANS_KNOW_SHARING": _whole_and_shared,
+    "PLANS_FORGET_GPUS": _shares,
+    "PLANS_KNOW_GPUS": _shares,
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,

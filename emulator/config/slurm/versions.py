@@ -685,6 +685,21 @@ class Rules:
         "not named in the release notes",
         *("alone_plans_24", "alone_plans_26"),
     )
+    PLANS_FORGET_GPUS: bool = _rule(
+        "24.11",
+        "backfill tries a job that wants shares of GPUs (shard, mps) as if none was given whole, and one that wants "
+        "whole ones as if no job had shares; it does not start there, and the nodes are kept for it from then on",
+        "it does so only for later times, and where jobs are preempted",
+        "not named in the release notes; the controller's log shows the plans",
+        *("plans_of_shares_22", "plans_of_shares_24", "victims_of_shares_22", "victims_of_shares_24"),
+    )
+    PLANS_KNOW_GPUS: bool = _rule(
+        "26.05",
+        "plans and preemption go by which GPUs are whole, and which in shares",
+        "they forget that: see PLANS_FORGET_GPUS",
+        "not named in the release notes; the controller's log shows the plans",
+        *("plans_of_shares_24", "plans_of_shares_26", "victims_of_shares_24", "victims_of_shares_26"),
+    )
     PLANS_ARE_NEWS: bool = _rule(
         "24.11",
         "a cycle of backfill that plans any job is followed by another, bf_interval later",
