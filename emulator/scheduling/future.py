@@ -150,14 +150,14 @@ class Future:
         ends, many = self._ends, len(self._ends)
         ended = bisect_right if self._cluster.parameters.rules.ENDS_OF_OWN_NODES else bisect_left
         index = ended(ends, begin) if begin > self._cluster.now and by_tries else 0
-        later = later if by_tries else inf
+        last_end = later + self._within if by_tries else inf
         yield begin, self._free_after(index, 0)
         if self._spare.count:
             yield begin, self._free_after(index, self._spare.count)
         count, first = self._released.any_on(nodes), None
         while index < many:
             last, until = None, self._window_end(ends[index], ends[index] if first is None else first)
-            while index < many and ends[index] <= later and (last != index - 1 or ends[index] <= until):
+            while index < many and ends[index] <= last_end and (last != index - 1 or ends[index] <= until):
                 if count[index]:
                     last = index
                     if first is None:

@@ -635,9 +635,9 @@ class Windows(WindowPlan):
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
 
         Tried are ``at``, each time at which slots leave more nodes, and the end of a reservation that keeps nodes from
-        a run that begins at the time that is tried. What would start when the next of them has come is tried from
-        there again, as there are more nodes then. So it is planned in spite of a reservation that begins once a run
-        from the time tried would be over.
+        a run that begins at the time that is tried. What would start when the second of the next of them is over is
+        tried from there again, as there are more nodes then; what starts in that second does without these (recorded).
+        So it is planned in spite of a reservation that begins once a run from the time tried would be over.
         """
         alike = self._sought_by(job, partition, limit)
         begin = at if job.drawn else max(at, self._alike.get(alike, at))
@@ -708,9 +708,8 @@ class Windows(WindowPlan):
                 later = left
             else:
                 usable &= self._unkept(job, begin, limit)
-                # What would start in the second in which others leave their nodes starts without these.
-                later, until = (left, self._cluster.after_second(left)) if later == math.inf else (later, later)
-                found = self._will_run(job, partition, until, usable, future.of_nodes(begin, until, usable))
+                later = left if later == math.inf else later
+                found = self._will_run(job, partition, later, usable, future.of_nodes(begin, later, usable))
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 return found
@@ -772,7 +771,7 @@ class Windows(WindowPlan):
     def _will_run(
         self, job: Job, partition: Partition, later: float, usable: Mask, ends: Iterator[tuple[float, Free]]
     ) -> tuple[float, Allocation] | None:
-        """When the job fits on these nodes as running jobs end, at one of some times before ``later``.
+        """When the job fits on these nodes as running jobs end, at one of some times up to the second of ``later``.
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
@@ -781,7 +780,7 @@ class Windows(WindowPlan):
         for index, (time, free) in enumerate(ends):
             if not index:
                 begin, preempting = time, time <= cluster.now and bool(self._candidates(partition, job))
-            if time >= later:
+            if time > later + cluster.rest_of_second:
                 return None
             if index == 1 and preempting:
                 over = self._as_others_leave(want, job, partition, free, usable, begin)

@@ -476,7 +476,7 @@ def _hopeful(request: Request, slots: Columns, begin: float, work: Work) -> floa
         return inf
     if run > 0:
         later = _next(request, slots, begin, work)
-        while later <= request.outlook.runs.ends[run - 1]:
+        while later + request.terms.within < request.outlook.runs.ends[run - 1]:
             begin = later
             later = _next(request, slots, begin, work)
     return begin
@@ -760,7 +760,7 @@ def _recount(code: Code, counts: Counts, cpus: int, there: int, many: int) -> No
 
 
 def _within(request: Request, work: Work, later: float) -> int:
-    """On how many nodes the job fits before ``later``, as runs end; 0 if it does not.
+    """On how many nodes the job fits up to the second of ``later``, as runs end; 0 if it does not.
 
     Runs without nodes that the job could use are passed over. A window is over when the run behind one that counts
     ends beyond it; so the one that counts next behind some that were passed over is in it, too.
@@ -769,6 +769,7 @@ def _within(request: Request, work: Work, later: float) -> int:
     if not by_tries and work.failed < 0 and work.tried > request.terms.now:
         # The select plugin does not know of that time: it begins now.
         _give(request, 0, work, True)
+    later += request.terms.within  # In the second in which slots leave more nodes it starts without these.
     ends, run, until = request.outlook.runs.ends, work.gone if by_tries else 0, later if by_tries else inf
     many, first, found = len(ends), -inf, 0
     if work.failed < 0:
@@ -780,7 +781,7 @@ def _within(request: Request, work: Work, later: float) -> int:
         if last < 0:
             return 0
         time = max(ends[last], work.tried)
-        if time >= later:
+        if time > later:
             return 0
         if last + 1 > work.failed:
             # With fewer runs it did not fit, and there is no more room now.
