@@ -282,8 +282,8 @@ In this order; the first that is exceeded is the reason that `squeue` shows.
 
 1. At the submission, which is refused: `GrpSubmitJobs`, `MaxSubmitJobs`; with `DenyOnLimit`, of the job's QOS or of
    its partition's, what is too large by itself for a limit of either or of the association.
-2. Before nodes are looked for: `UsageThreshold` (with `EnforceUsageThreshold`), `GrpWall`, `GrpJobs`, `MaxJobs`,
-   `MaxWall`.
+2. Before nodes are looked for: `UsageThreshold` (with `EnforceUsageThreshold`; it is compared to the fair-share factor
+   times `PriorityWeightFairshare`, where that is not 0), `GrpWall`, `GrpJobs`, `MaxJobs`, `MaxWall`.
 3. With nodes at hand, or with what was asked for if there are none: `GrpTRESMins`, `GrpTRES`, `GrpTRESRunMins`,
    `MaxTRESRunMins` (per account, user), `MaxTRESMins`, `MaxTRES` (per account, job, node, user), `MinTRES`.
 

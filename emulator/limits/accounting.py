@@ -96,6 +96,8 @@ class Accounting:
         dampening = float(stated.count("FairShareDampeningFactor") or 1)
         self._fair_share = fair_share or fair_share_of(flags, dampening)
         self.by_level = self._fair_share.by_level
+        weighs = stated.text("PriorityType").lower() == "priority/multifactor"
+        self._weight = float(stated.count("PriorityWeightFairshare") or 0) if weighs else 0.0
         self.tres = Tres(conf, resources_of(accounts))
         self._cluster = cluster
         self._read_partitions(conf)
@@ -439,7 +441,7 @@ class Accounting:
             return ""
         least = acct_policy.least_share(account)
         if least:
-            kept = self.factor(account.share) < least
+            kept = self._has_less(account.share, least)
             self._kept_by_share.add((account.share, least, kept))
             if kept:
                 return "QOSUsageThreshold"
@@ -691,7 +693,7 @@ class Accounting:
     def _favoured_otherwise(self) -> bool:
         """Whether any job would be kept waiting by its share that was not, or the other way round."""
         found = any(
-            (not self.by_level and share.counts_as.effective is None) or (self.factor(share) < least) is not kept
+            (not self.by_level and share.counts_as.effective is None) or self._has_less(share, least) is not kept
             for share, least, kept in self._kept_by_share
         )
         if found:
@@ -769,6 +771,13 @@ class Accounting:
     def factor(self, share: Share) -> float:
         """The fair-share factor of an association."""
         return self._fair_share.factor(share, self.manager.root, self.usage.raw)
+
+    def _has_less(self, share: Share, least: float) -> bool:
+        """Whether an association is below a ``UsageThreshold``: Slurm takes its factor with the weight of priorities.
+
+        It is the factor alone where fair share has no weight. (Recorded.)
+        """
+        return self.factor(share) * (self._weight or 1.0) < least
 
     def effective(self, share: Share) -> float:
         """The usage that counts for an association."""

@@ -116,14 +116,27 @@ def test_a_version_in_which_a_limit_has_no_effect_says_so(caplog):
 def test_below_the_usage_threshold_jobs_wait_if_it_is_enforced():
     conf = CONF + "PriorityType=priority/multifactor\n"
     requests = [job(1, 0, 130, "-n4 -t9"), job(2, 65, 10, "-n4 -t9 --qos=q"), job(3, 65, 10, "-n4 -t9 --qos=q", "bob")]
-    assert starts(controller(requests, with_qos("UsageThreshold=0.6"), conf))[2] < 70
-    made = controller(requests, with_qos("UsageThreshold=0.6 Flags=EnforceUsageThreshold"), conf)
+    assert starts(controller(requests, with_qos("UsageThreshold=600"), conf))[2] < 70
+    made = controller(requests, with_qos("UsageThreshold=600 Flags=EnforceUsageThreshold"), conf)
     assert (sorted(starts(made)), reason_of(made, 2)) == ([1, 3], "QOSUsageThreshold")
+
+
+def test_the_usage_threshold_is_compared_to_the_factor_with_its_weight():
+    weighted = CONF + "PriorityType=priority/multifactor\n"
+    plain = weighted.replace("PriorityWeightFairshare=1000", "PriorityWeightFairshare=0")
+    requests = [job(1, 0, 130, "-n4 -t9"), job(2, 65, 10, "-n4 -t9 --qos=q"), job(3, 65, 10, "-n4 -t9 --qos=q", "bob")]
+    for conf, least, started in (
+        (weighted, "0.6", [1, 2, 3]),
+        (weighted, "600", [1, 3]),
+        (plain, "0.6", [1, 3]),
+    ):
+        made = controller(requests, with_qos(f"UsageThreshold={least} Flags=EnforceUsageThreshold"), conf)
+        assert sorted(starts(made)) == started
 
 
 def test_a_run_ends_though_a_job_is_below_its_threshold_for_ever():
     conf = CONF.replace("HalfLife=0", "HalfLife=1") + "PriorityType=priority/multifactor\n"
-    books = with_qos("UsageThreshold=2 Flags=EnforceUsageThreshold") + "modify user bob set GrpTRESMins=cpu=0\n"
+    books = with_qos("UsageThreshold=2000 Flags=EnforceUsageThreshold") + "modify user bob set GrpTRESMins=cpu=0\n"
     made = Controller(
         parse_slurm_conf(conf),
         [job(1, 0, 70, "-n4"), job(2, 1, 10, "-n4 --qos=q"), job(3, 2, 10, "-n1", "bob")],
