@@ -637,6 +637,12 @@ class Accounting:
             self._watched[job.id] = job
         account.meter = self.usage.start(account.rows, amounts, account.factor, self._second(), limit)
 
+    def relimited(self, job: LimitedJob, before: float) -> None:
+        """A running job has another limit than before: limits on minutes that running jobs may use go by it at once."""
+        account, run = job.account, job.run
+        if account is not None and account.meter is not None and run is not None:
+            self.usage.relimit(account.meter, min(run.limit, YEAR) - min(before, YEAR))
+
     def count(self, job: LimitedJob, partition: Partition, allocation: Allocation) -> None:
         """Let limits go by a job as if it had started: others are to start with it."""
         self._try_in(job, partition)

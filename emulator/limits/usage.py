@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,6 +213,25 @@ class Usage:
         self._fresh[meter] = None
         return meter
 
+    def relimit(self, meter: Meter, longer: float) -> None:
+        """A running job has another limit: it may use so many seconds more, or fewer, from now on."""
+        self._span = None
+        since, until = self.last if meter.steady else meter.since, meter.until + longer
+        if self._tracked:
+            add(self.remaining, meter.rows, meter.amounts, max(until - since, 0.0) - max(meter.until - since, 0.0))
+        if self._tracked and meter.steady:
+            spends = int(until > self.last) - int(meter.until > self.last)
+            add(self._spending, meter.rows, meter.amounts, float(spends))
+            self._at_limit = [entry for entry in self._at_limit if entry[2] is not meter]
+            heapify(self._at_limit)
+            if until > self.last:
+                self._push(meter, until)
+        meter.until = until
+
+    def _push(self, meter: Meter, until: float) -> None:
+        self._sequence += 1
+        heappush(self._at_limit, (until, self._sequence, meter))
+
     def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
         """A job is over.
 
@@ -298,8 +317,7 @@ class Usage:
         add(self.remaining, meter.rows, meter.amounts, meter.since - min(now, meter.until))
         if meter.until > now:
             add(self._spending, meter.rows, meter.amounts, 1.0)
-            self._sequence += 1
-            heappush(self._at_limit, (meter.until, self._sequence, meter))
+            self._push(meter, meter.until)
 
     def _stop_at_limits(self, now: float) -> None:
         """What has reached its limit since the period before cannot use more than it may."""

@@ -184,7 +184,15 @@ def end_at(job: Job, after: float, controller: Controller) -> None:
         raise InputError(f"Job is not running for job {job.id}")
     later = now + after - (run.expires + run.suspended(now))
     job.limit, job.limit_of_operator = job.limit + 60 * int((later + 30) / 60), True
-    run.limit += later
+    relimit(job, run.limit + later, controller)
+
+
+def relimit(job: Job, limit: float, controller: Controller) -> None:
+    """A job on the machine has another limit."""
+    assert job.run is not None
+    before, job.run.limit = job.run.limit, limit
+    if controller.cluster.accounting is not None:
+        controller.cluster.accounting.relimited(job, before)
 
 
 def shrink(job: Job, count: str, controller: Controller) -> None:

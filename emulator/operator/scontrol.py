@@ -302,7 +302,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         job.limit, job.limit_of_operator = limit, True
         controller.passes.look_as_reservations_near([job])
         if job.run is not None:
-            job.run.limit = job.limit
+            jobs.relimit(job, job.limit, controller)
     elif key in AT_ONCE:
         AT_ONCE[key](job, value, controller)
     else:
