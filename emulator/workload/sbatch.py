@@ -504,10 +504,10 @@ def array_of(text: str) -> TaskArray:
         found = _RANGE.fullmatch(part)
         if found is None:
             raise ValueError(f"{part!r} is neither an index nor a range such as 0-15 or 0-15:4")
-        first, last = int(found.group(1)), int(found.group(2) or found.group(1))
-        if last < first or last >= MOST_TASKS:
+        first, last, step = int(found.group(1)), int(found.group(2) or found.group(1)), int(found.group(3) or 1)
+        if last < first or last >= MOST_TASKS or not step:
             raise ValueError(f"{part!r} is no range of indices below {MOST_TASKS:,}")
-        indices.update(range(first, last + 1, max(int(found.group(3) or 1), 1)))
+        indices.update(range(first, last + 1, step))
     return TaskArray(tuple(sorted(indices)), _positive(limit) if percent else 0)
 
 

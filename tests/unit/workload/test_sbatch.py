@@ -106,6 +106,7 @@ def test_arguments_become_typed_values(line, expected):
         ("-pa,,b", "--partition: 'a,,b' has an empty name in it"),
         ("--gres=gpu:a:b:c", "--gres: 'gpu:a:b:c' is not written as"),
         ("--array=5-1", "--array: '5-1' is no range of indices"),
+        ("--array=1-5:0", "--array: '1-5:0' is no range of indices"),
         ("--array=0-9999999", "--array: '0-9999999' is no range of indices"),
         ("--array=1-", "--array: '1-' is neither an index nor a range"),
         ("--array=1%0", "--array: '0' is less than 1"),
