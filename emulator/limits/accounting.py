@@ -665,7 +665,10 @@ class Accounting:
         account = job.account
         if account is None or account.meter is None:
             return
-        self.usage.end(account.meter, self._second(), charged=self.limits and self._tracks)
+        # Where no past usage is tracked older versions take back what a run may use without the usage factor.
+        alike = self._tracks or self._cluster.parameters.rules.MINUTES_END_WITH_FACTOR or account.factor == 1.0
+        given = None if alike else account.amounts
+        self.usage.end(account.meter, self._second(), charged=self.limits and self._tracks, gives_back=given)
         account.meter = None
         self._watched.pop(job.id, None)
         acct_policy.stopped(account)

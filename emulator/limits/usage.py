@@ -232,13 +232,14 @@ class Usage:
         self._sequence += 1
         heappush(self._at_limit, (until, self._sequence, meter))
 
-    def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
+    def end(self, meter: Meter, now: float, *, charged: bool = True, gives_back: Vector | None = None) -> None:
         """A job is over.
 
         Args:
             meter: its meter.
             now: second.
             charged: whether its time since the last period counts (observation F1).
+            gives_back: the resources for which it could have used more; None for those that it was charged for.
         """
         self._span = None
         begin = self.last if meter.steady else meter.since
@@ -252,7 +253,10 @@ class Usage:
         else:
             del self._fresh[meter]
         if self._tracked:
-            add(self.remaining, meter.rows, meter.amounts, -max(meter.until - begin, 0.0))
+            given = meter.amounts if gives_back is None else np.array(gives_back, dtype=float)
+            add(self.remaining, meter.rows, given, -max(meter.until - begin, 0.0))
+            if gives_back is not None:
+                np.maximum(self.remaining, 0.0, out=self.remaining)
         meter.steady = False
 
     def _charge(self, meter: Meter, seconds: float) -> None:

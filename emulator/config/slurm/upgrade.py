@@ -484,6 +484,11 @@ def _run_minutes(conf: SlurmConf) -> str:
     return "jobs of a QOS with MaxTRESRunMinsPerUser or MaxTRESRunMinsPerAccount" if limited else ""
 
 
+def _factors(conf: SlurmConf) -> str:
+    counted = "LIMITS" in enforced(conf) and conf.parameters.text("PriorityType").lower() == "priority/basic"
+    return "jobs of a QOS with a UsageFactor, and those beside them, under limits on minutes" if counted else ""
+
+
 def _planned_nodes(conf: SlurmConf) -> str:
     return "jobs that limits of nodes keep waiting (GrpTRES=node, MaxTRESPU=node)" if "LIMITS" in enforced(conf) else ""
 
@@ -618,6 +623,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXEMPT_ARE_NOT_SUSPENDED": _exempt,
     "GPUS_PER_TASK_NEED_TASKS": _gpus_of_tasks,
     "RUN_MINUTES_BIND_USERS": _run_minutes,
+    "MINUTES_END_WITH_FACTOR": _factors,
     "CLEAR_NODES_GO_FIRST": _cleared,
     "FULL_ARRAYS_ARE_LEFT_OUT": _full_arrays,
     "PLANNED_NODES_ARE_KNOWN": _planned_nodes,

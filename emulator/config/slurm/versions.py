@@ -530,6 +530,14 @@ class Rules:
         "not named in the release notes; Slurm's sources of both have it",
         *("unlimited_minutes_22", "unlimited_minutes_24", "unlimited_minutes_26"),
     )
+    MINUTES_END_WITH_FACTOR: bool = _rule(
+        "26.05",
+        "with priority/basic the minutes that a job may use count no more once it ends, as many as were counted at its "
+        "start",
+        "with priority/basic the UsageFactor of its QOS counts at its start, and not for those that go as it ends",
+        "not named in the release notes",
+        *("factor_given_back_22", "factor_given_back_24", "factor_given_back_26"),
+    )
     CLEAR_NODES_GO_FIRST: bool = _rule(
         "24.11",
         "backfill plans a job on nodes that are being cleared only where no others of their weight do, and starts it",

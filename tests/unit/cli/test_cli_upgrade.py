@@ -126,6 +126,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "TURNS_BY_CORES": "",
         "EXEMPT_ARE_NOT_SUSPENDED": "",
         "RUN_MINUTES_BIND_USERS": "",
+        "MINUTES_END_WITH_FACTOR": "",
         "PLANNED_NODES_ARE_KNOWN": "",
         "GPUS_PER_TASK_NEED_TASKS": "",
         "CLEAR_NODES_GO_FIRST": "jobs that a limit kept waiting, while nodes are cleared after others",
