@@ -89,7 +89,7 @@ class _Pass:
         self._tried: defaultdict[str, int] = defaultdict(int)
         self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = self._looks = 0
-        self._stopped = self._passes_over = self._all_kept = False
+        self._stopped = self._passes_over = self._all_kept = self._together = False
         self._making_way: set[int] = set()
         """Jobs for which others were preempted in this pass: they are not tried in other partitions."""
 
@@ -111,7 +111,7 @@ class _Pass:
                 self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
-            if not self._cluster.order.by_list and self._no_job_left():
+            if not (self._cluster.order.by_list or self._together) and self._no_job_left():
                 self._tell_those_behind(self._up_to_component(pairs, index), index, self._looks)
                 break
             self._passes_over = self._may_pass_over()
@@ -126,7 +126,8 @@ class _Pass:
     def _queue(self) -> list[Pair]:
         """The queue; with ``bf_hetjob_prio`` components stand together there, too."""
         pairs, by = self._cluster.order.pairs(), self._cluster.parameters.bf_hetjob_prio
-        if by == "NONE" or not self._cluster.het_jobs:
+        self._together = by != "NONE" and bool(self._cluster.het_jobs)
+        if not self._together:
             return pairs
         queue = [
             _Queued(pair, job.request.het_job_id, (float(partition.tier), job.number_in(partition.name)))
