@@ -152,7 +152,7 @@ class Share(Use):
         self.norm_usage = NOT_KNOWN
         self.effective: float | None = None
         self.level_fs = float("inf")
-        self.factor = 1.0
+        self.factor = 0.0
         self.priority = self.norm_priority = 0.0
         self.bounds = Bounds()
 
