@@ -168,7 +168,7 @@ class Arrivals(Part):
             self.cluster.order.settle(job)
             forget_settled(job, self.cluster)
             self.watch_deadline(job)
-            self._watch_switches(job)
+            self.watch_switches(job)
         if self.changes.observed:
             self.changes.arrived += jobs
         self._passes.arrived(jobs)
@@ -322,15 +322,19 @@ class Arrivals(Part):
             one.reason = "DeadLine"
         return True
 
-    def _watch_switches(self, job: Job) -> None:
-        """Let a job that waits for few switches wait for so long."""
+    def watch_switches(self, job: Job) -> None:
+        """Let a job that waits for few switches wait for so long from its submission on."""
         if job.options.switches:
-            wait = min(job.options.switches_wait, self.parameters.max_switch_wait)
-            self.agenda.at(self.cluster.now + wait, "any switch", job.id)
+            self.agenda.at(max(self._any_switch_at(job), self.cluster.now), "any switch", job.id)
+
+    def _any_switch_at(self, job: Job) -> float:
+        return job.submitted + min(job.options.switches_wait, self.parameters.max_switch_wait)
 
     def take_any_switch(self, number: int) -> None:
         """A job has waited long enough for nodes on few switches."""
         job = self.cluster.jobs[number]
+        if not job.options.switches or self.cluster.now < self._any_switch_at(job):
+            return  # It was updated.
         ask_for(job, replace(job.options, switches=0), self.cluster)
         self.policies.changed(job)
         self.cluster.order.changed()

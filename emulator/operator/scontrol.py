@@ -134,10 +134,19 @@ def _quietly(do: Action) -> Action:
 
 
 def _requeue(held: bool) -> Action:
-    """Requeue the jobs that are named; of a whole array the last task first, which has the number of the array."""
+    """Requeue the jobs that are named; of a whole array the last task first, which has the number of the array.
+
+    Behind ``Incomplete`` of these only those that run.
+    """
 
     def action(words: list[str], controller: Controller) -> None:
-        named_jobs = leaders(jobs_named(words, controller), controller.cluster)
+        if held and (named := [word for word in words if "=" in word]):
+            # Only requeue takes what other commands take (recorded).
+            raise InputError(f"Invalid job id specified for job {named[0]}")
+        incomplete = len(words) > 1 and words[0].lower() == "incomplete"
+        named_jobs = leaders(jobs_named(words[incomplete:], controller), controller.cluster)
+        if incomplete:
+            named_jobs = [job for job in named_jobs if job.run is not None]
         jobs_of = groupby(named_jobs, lambda job: job.request.array)
         last_first = -1 if not any("_" in word for word in words) else 1
         found = [job for array, tasks in jobs_of for job in list(tasks)[:: last_first if array is not None else 1]]
@@ -351,6 +360,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     # A throttle is said of all tasks of an array, and bounds those that wait.
     if key != THROTTLE or job.state is State.PENDING:
         jobs.change(job, options, controller)
+    if key == "switches":
+        controller.arrivals.watch_switches(job)
     if of_cpus and job.eligible is not None and not job.held_by:
         job.reason = "None"  # until it is looked at again
 

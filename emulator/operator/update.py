@@ -39,6 +39,14 @@ def _reserved(options: BatchOptions, value: str) -> BatchOptions:
     return with_option(options, "reservation", value) if value else replace(options, reservation="")
 
 
+def _switches(options: BatchOptions, value: str) -> BatchOptions:
+    """Another number of switches, and how long it waits for that: scontrol rounds up to whole minutes (recorded)."""
+    options = with_option(options, "switches", value)
+    if options.switches_wait == math.inf:
+        return options
+    return replace(options, switches_wait=60.0 * math.ceil(options.switches_wait / 60))
+
+
 def _licensed(options: BatchOptions, value: str) -> BatchOptions:
     """Other licences; none where the value is empty (asked of three versions)."""
     return with_option(options, "licenses", value) if value else replace(options, licenses=(), licenses_of=())
@@ -177,7 +185,7 @@ OF_A_JOB: dict[str, Change] = {
     "contiguous": _contiguous,
     "oversubscribe": _shares,
     "prefer": lambda options, value: replace(options, prefer=value),
-    "switches": _as("switches"),
+    "switches": _switches,
 }
 """Fields of a waiting job that can be updated besides its priority, nice value and limit."""
 STATED: Mapping[str, tuple[str, ...]] = {

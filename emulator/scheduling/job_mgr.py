@@ -140,7 +140,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_tasks(request.options, partitions, cluster)
     if not updated:
         _check_excluded(request.options)
-    _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
+        _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
     if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
