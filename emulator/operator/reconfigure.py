@@ -17,6 +17,7 @@ from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty, least_
 from emulator.scheduling.requests import tres_totals, unasked_memory
 from emulator.state.machine import share_cores
 from emulator.state.wants import BAD_CONSTRAINTS
+from emulator.workload.request import RejectedError
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ def _with_facts(fields: Fields, nodes: Sequence[int], controller: Controller) ->
     stated = {FACTS[key]: value for key, value in fields.items() if key in FACTS}
     changed = dict(zip(nodes, updated_nodes([conf.nodes[node] for node in nodes], stated), strict=True))
     others = any(one.features != conf.nodes[node].features for node, one in changed.items())
+    lost = any(set(conf.nodes[node].features) - set(one.features) for node, one in changed.items())
+    if features and "activefeatures" not in features and lost:
+        raise InputError("Active features not subset of available features")
     if len(set(features.values())) > 1 or (features.keys() == {"activefeatures"} and others):
         raise InputError("ActiveFeatures: in the emulator all features that are available are active")
     return replace(conf, nodes=tuple(changed.get(node, one) for node, one in enumerate(conf.nodes)))
@@ -188,7 +192,13 @@ def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
 def _ask_again(job: Job, cluster: Cluster) -> None:
     """A job asks for nodes as they are now, within its limits; one that was taken in without any waits on for them."""
     unfit = {name for name, want in job.wants.items() if want.never == BAD_CONSTRAINTS}
-    ask_for(job, job.options, cluster)
+    try:
+        ask_for(job, job.options, cluster)
+    except RejectedError:
+        # No node has its features any more; one that runs goes on.
+        job.wants = {name: replace(want, never=BAD_CONSTRAINTS) for name, want in job.wants.items()}
+        cluster.wants.update({(job.request_class, name): want for name, want in job.wants.items()})
+        return
     for partition in job.partitions:
         want = job.wants[partition.name]
         if partition.name in unfit and not (want.never or fits_empty(job.request_class, want, partition, cluster)):

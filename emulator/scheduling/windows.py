@@ -919,6 +919,8 @@ class Windows(WindowPlan):
         if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
             return now
         want = cluster.with_limits(planned_want(job, partition, cluster), job, partition)
+        if behind and found is None and want.in_use is None:
+            want = replace(want, in_use=usable & ~cleared, by_looks=False)
         free = cluster.free_if_clear()
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         if other is None or not cleared[other.where].any():
