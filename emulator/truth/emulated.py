@@ -166,6 +166,8 @@ def _history(job: Job, name: str, notes: JobObservations, controller: Controller
     for stint in found.runs:
         if stint.start in runs:
             _describe(stint, runs[stint.start], controller)
+            if stint.limit is not None and stint.limit % 60:
+                stint.limit = job.limit  # As its end was updated; Slurm shows whole minutes.
     return found
 
 
