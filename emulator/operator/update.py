@@ -84,7 +84,10 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
     most = stated.max_nodes if "-" in value else options.max_nodes
     if most is None:
         # Without a bound on nodes it has as many as its tasks need, but no fewer.
-        return replace(stated, min_nodes=None, max_nodes=None) if stated.min_nodes == 1 else stated
+        fewest = stated.min_nodes or 1
+        if fewest == 1:
+            return replace(stated, min_nodes=None, max_nodes=None)
+        return stated if (options.tasks or 1) <= fewest else replace(stated, max_nodes=FAR, use_min_nodes=True)
     if most < (stated.min_nodes or 1):
         raise ValueError("Node count specification invalid")
     return replace(stated, max_nodes=most, use_min_nodes=most != stated.min_nodes)
