@@ -30,7 +30,7 @@ from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import UNLIMITED
-from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Choice, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 from slurm_sim_plugins.select.linear import is_even
 
@@ -650,8 +650,9 @@ class Windows(WindowPlan):
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
             usable = allowed & self._unkept(job, begin, limit)
+            want = self._with_counts(job, partition, begin, later, usable)
             ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
-            found = self._will_run(job, partition, later, usable, ends)
+            found = None if want is None else self._will_run(job, partition, later, usable, ends, want)
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
@@ -768,15 +769,48 @@ class Windows(WindowPlan):
             found = found or self._shared_later(job, partition, usable, time, free)
             self.slots.delay = found is not None
 
+    def _with_counts(self, job: Job, partition: Partition, begin: float, later: float, usable: Mask) -> Want | None:
+        """What a job is planned with, with nodes for each count of features (``[a*2&b*1]``); None if there are none.
+
+        Those for each count are the first that it would have by itself, whenever that is, and so are the others. (Asked
+        of three versions.)
+        """
+        want = planned_want(job, partition, self._cluster)
+        choice = want.choices[0]
+        if not choice.counts or (want.required is not None and not want.counts_planned):
+            return want
+        everywhere, taken = np.ones(len(usable), dtype=bool), self._cluster.no_nodes()
+        future = self._future(job, partition)
+        for mask, count in (*choice.counts, (everywhere, want.min_nodes)):
+            count = want.min_nodes - int(taken.sum()) if mask is everywhere else count
+            if count <= 0:
+                continue
+            part = replace(want, min_nodes=count, target_nodes=count, choices=(Choice(mask),))
+            left = usable & mask & ~taken
+            found = self._will_run(job, partition, later, left, future.of_nodes(begin, later, left), part)
+            if found is None:
+                return None
+            taken |= found[1].mask(len(taken))
+        least = max(want.min_nodes, int(taken.sum()))
+        return replace(
+            want, required=taken, min_nodes=least, target_nodes=least, most_nodes=None, choices=(Choice(everywhere),)
+        )
+
     def _will_run(
-        self, job: Job, partition: Partition, later: float, usable: Mask, ends: Iterator[tuple[float, Free]]
+        self,
+        job: Job,
+        partition: Partition,
+        later: float,
+        usable: Mask,
+        ends: Iterator[tuple[float, Free]],
+        want: Want | None = None,
     ) -> tuple[float, Allocation] | None:
         """When the job fits on these nodes as running jobs end, at one of some times up to the second of ``later``.
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
-        cluster, want = self._cluster, planned_want(job, partition, self._cluster)
-        begin, preempting = math.inf, False
+        cluster, begin, preempting = self._cluster, math.inf, False
+        want = planned_want(job, partition, cluster) if want is None else want
         for index, (time, free) in enumerate(ends):
             if not index:
                 begin, preempting = time, time <= cluster.now and bool(self._candidates(partition, job))
@@ -791,7 +825,7 @@ class Windows(WindowPlan):
                 want = cluster.with_cores(want, job, begin, time)
             if not index and not preempting and time <= cluster.now:
                 found = self._fits(want, job, partition, usable, time, cluster.free)
-                placed = self._or_cleared(job, partition, usable, found)
+                placed = self._or_cleared(job, partition, usable, found, want)
                 if placed is not None:
                     return placed
                 continue
@@ -896,7 +930,7 @@ class Windows(WindowPlan):
         return found or self._shared_later(job, partition, usable, time, free)
 
     def _or_cleared(
-        self, job: Job, partition: Partition, usable: Mask, found: Allocation | None
+        self, job: Job, partition: Partition, usable: Mask, found: Allocation | None, want: Want
     ) -> tuple[float, Allocation] | None:
         """When and where a job starts that is tried now: where it could, or rather on nodes that are being cleared.
 
@@ -908,6 +942,7 @@ class Windows(WindowPlan):
             partition: where it is tried.
             usable: nodes that it may use.
             found: where it could start now; None for nowhere.
+            want: what it is planned with.
         """
         cluster, weight = self._cluster, self._cluster.machine.weight
         now = None if found is None else (cluster.now, found)
@@ -918,7 +953,7 @@ class Windows(WindowPlan):
             return now
         if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
             return now
-        want = cluster.with_limits(planned_want(job, partition, cluster), job, partition)
+        want = cluster.with_limits(want, job, partition)
         if behind and found is None and want.in_use is None:
             want = replace(want, in_use=usable & ~cleared, by_looks=False)
         free = cluster.free_if_clear()
