@@ -190,7 +190,7 @@ class Endings(Part):
             if by_limit and job.request.signal_time is None and job.run.expires > later:
                 continue
             if not job.vacating and self._reached(self.stints.signalled_from(job)):
-                self._signal(job)
+                self.signal(job)
                 continue
             if by_limit and not self._reached(job.run.expires):
                 continue
@@ -207,7 +207,7 @@ class Endings(Part):
             elif self._reached(limit + self.cluster.partitions[job.run.partition].over_time_limit):
                 self.terminate(job, State.TIMEOUT)
 
-    def _signal(self, job: Job) -> None:
+    def signal(self, job: Job) -> None:
         """A signal ends a run by itself, whatever it has left to do."""
         self.stints.signalled.add(job.id)
         job.left = self.cluster.now - job.work_since + self.timing.job_overhead / 2

@@ -165,6 +165,9 @@ class Starts(Part):
             job.graced = self.parameters.rules.GRACE_IS_REMEMBERED and not self.ideal
             if self.ideal:
                 self.agenda.at(job.end_limit, "graces")
+            signalled = self.parameters.preempt_send_user_signal and job.request.signal_time is not None
+            if signalled and job.id not in self.stints.signalled:
+                self.endings.signal(job)
         else:
             self.endings.give_way(job)
 

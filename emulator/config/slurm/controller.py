@@ -214,6 +214,7 @@ class Parameters:
     preempt_reorder_count: int = _count("PreemptParameters.reorder_count", 1)
     preempt_strict_order: bool = _flag("PreemptParameters.strict_order")
     preempt_reclaim_licenses: bool = _flag("PreemptParameters.reclaim_licenses")
+    preempt_send_user_signal: bool = _flag("PreemptParameters.send_user_signal")
     preempt_min_exempt_priority: float = _seconds("PreemptParameters.min_exempt_priority", math.inf)
     preempt_pause: float = _read(
         lambda stated: _amount_of(stated, "KillWait", 30.0) + _amount_of(stated, "MessageTimeout", 10.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.config.slurm.values import Kind
-from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
+from emulator.config.slurm.vocabulary import HONOURED, NOT_YET, Vocabulary, Word, ignored, vocabulary
 
 _THREE_HOURS = 10800
 _MILLION = 1_000_000
@@ -134,7 +134,7 @@ _MAIN_LOOP = (
     Word("preempt_reorder_count", HONOURED, "older name", _COUNT, means="PreemptParameters.reorder_count"),
     Word("preempt_strict_order", HONOURED, "older name", _FLAG, means="PreemptParameters.strict_order"),
     Word("preempt_youngest_first", HONOURED, "older name", _FLAG, means="PreemptParameters.youngest_first"),
-    Word("preempt_send_user_signal", IGNORED, "no process is started"),
+    *ignored("Slurm looks for it in SlurmctldParameters", "preempt_send_user_signal"),
     Word("reduce_completing_frag", HONOURED, "CompleteWait is for partitions that share nodes", _FLAG, "NO"),
     *ignored("Slurm looks for it in DependencyParameters", " ".join(MOVED)),
     *ignored("what Slurm does anyway", "assoc_limit_continue enable_hetjob_steps"),
@@ -162,7 +162,8 @@ _PREEMPT = (
     Word("youngest_first", HONOURED, "whether the latest start is the first victim", _FLAG, "NO"),
     Word("reclaim_licenses", HONOURED, "whether jobs are preempted for licences", _FLAG, "NO"),
     Word("min_exempt_priority", HONOURED, "above this priority no job is preempted", _COUNT, least=0),
-    *ignored("no process is started", "send_user_signal suspend_grace_time"),
+    Word("send_user_signal", HONOURED, "whether the signal of --signal=B: is sent as a grace time begins", _FLAG, "NO"),
+    *ignored("no process is started", "suspend_grace_time"),
 )
 
 _SELECT = (
@@ -236,7 +237,7 @@ _CONTROLLER = (
     *ignored("daemons and networks do not exist here", "reboot_from_controller reconfig_on_restart rl_bucket_size"),
     *ignored("daemons and networks do not exist here", "rl_enable rl_log_freq rl_refill_period rl_refill_rate"),
     *ignored("daemons and networks do not exist here", "rl_table_size user_resv_delete validate_nodeaddr_threads"),
-    *ignored("no process is started", "preempt_send_user_signal"),
+    Word("preempt_send_user_signal", HONOURED, "older name", _FLAG, means="PreemptParameters.send_user_signal"),
     *ignored("a requeued job waits as it would without it", "enable_expedited_requeue"),
 )
 
