@@ -461,8 +461,11 @@ def _below_min_nodes(asked: Asked) -> bool:
 
 
 def _has_idle_nodes(asked: Asked) -> bool:
-    """Whether such a job is to find MinNodes nodes; where whole cores are given it gets the first of them alone."""
-    return _below_min_nodes(asked) and not _gres(asked.options)
+    """Whether such a job is to find MinNodes nodes; where whole cores are given it gets the first of them alone.
+
+    With GRES it waits there for ever.
+    """
+    return _below_min_nodes(asked) and not (asked.parameters.whole_cores and _gres(asked.options))
 
 
 def _nodes_with_tasks(asked: Asked) -> int:
@@ -480,7 +483,7 @@ def _waits_for_more(asked: Asked) -> bool:
 
     Nor do tasks of GPUs on each node, on 24.11, whose CPUs were counted without them, nor tasks that share the CPUs of
     a node's memory, where these are rounded down: 14 tasks on three nodes get four each; nor with --mincpus a job whose
-    GPUs bring fewer; nor one with GRES on each node and fewer tasks than MinNodes.
+    GPUs bring fewer; nor one with GRES on each node and fewer tasks than MinNodes where whole cores are given.
     """
     shared = asked.demand.cpus_shared
     if shared and not asked.whole and shared * asked.nodes < asked.cpus:
@@ -488,7 +491,8 @@ def _waits_for_more(asked: Asked) -> bool:
     options = asked.options
     if asked.demand.counted_beforehand and asked.rules.TASKS_OF_GPUS_LACK_CPUS and not options.gpus:
         return True
-    if _gpus_give_too_few(asked) or (options.gres and _below_min_nodes(asked)):
+    lacks = bool(options.gres or options.gpus) and _below_min_nodes(asked) and asked.parameters.whole_cores
+    if _gpus_give_too_few(asked) or lacks:
         return True
     alone = options.tasks == 1 and (options.tasks_per_node or 1) > 1 and not options.overcommit
     return alone and asked.rules.ONE_TASK_WAITS_FOR_MORE and not (asked.whole or asked.whole_nodes)

@@ -260,7 +260,7 @@ def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, i
     nodes = sorted(given)
     if want.idle_nodes_lack:
         return {node: given[node] for node in nodes[: want.nodes_with_tasks]}
-    if want.gres_total:
+    if want.gres_total or want.gres:
         return given
     return given | {node: int(capacity[node]) for node in nodes[want.nodes_with_tasks :]}
 
