@@ -108,6 +108,7 @@ class Rows:
             stay = [other for other in found if preempt_mode(other, self._cluster) == "SUSPEND"]
             return self._shared.in_turn(job, partition, usable, stay, self._halted_below(partition))
         if self.gang is not None:
+            usable = usable & ~self._alone(job, partition)
             # The additional row is for jobs that share (recorded).
             others = self._suspended_for(job, partition) if self._more and takes_part(job, partition) else []
             if self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN:
@@ -118,6 +119,22 @@ class Rows:
             return None
         usable = usable & ~self._not_shared() & self._may_share(job, partition)
         return self._shared.over_others(job, partition, usable, many, False)
+
+    def _alone(self, job: Job, partition: Partition) -> Mask:
+        """Nodes of jobs that have them for themselves, with ``FORCE:1``, and that do not make way for a job."""
+        nodes, partitions = self._cluster.no_nodes(), self._cluster.partitions
+        alone = [
+            (other, other.run)
+            for other in self._cluster.running.values()
+            if other.options.exclusive and other.run is not None and other.state is State.RUNNING
+        ]
+        victims = candidates(job, partition, self._cluster, again=True) if alone else []
+        for other, run in alone:
+            its = partitions[run.partition]
+            shares = not takes_part(other, its) or _is_shared(other, its)
+            if not shares and its.tier >= partition.tier and other not in victims:
+                nodes |= run.allocation.mask(len(nodes))
+        return nodes
 
     def _halted_below(self, partition: Partition) -> list[Job]:
         """Jobs of lower tiers that stand still."""
