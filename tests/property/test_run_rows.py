@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.scheduling.run_rows import ID
+from emulator.scheduling.run_rows import ID, NODE, SPAN
 from tests.builders.kernels import NEEDS_KERNELS, forms
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
@@ -50,6 +52,21 @@ def test_a_run_that_is_not_there_is_told() -> None:
 
 def test_what_a_run_gives_back_is_written_node_by_node() -> None:
     for kernel in forms("emulator.scheduling.run_kernel"):
-        entries = np.full((5, 4), 9, dtype=np.int64)
+        entries = np.full((NODE + 5, 4), 9, dtype=np.int64)
         kernel.write(entries, 1, (3, 8), (2, 4), (100, 0))
-        assert entries.tolist() == [[9, 3, 8, 9], [9, 2, 4, 9], [9, 100, 0, 9], [9, -1, -1, 9], [9, 9, 9, 9]]
+        assert entries[NODE:].tolist() == [[9, 3, 8, 9], [9, 2, 4, 9], [9, 100, 0, 9], [9, -1, -1, 9], [9, 9, 9, 9]]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1)), max_size=12), st.integers(0, 3))
+def test_entries_alike_are_neighbours_that_give_back_the_same(rows: list[tuple[int, int, int]], first: int) -> None:
+    for kernel in forms("emulator.scheduling.run_kernel"):
+        many = len(rows)
+        entries = np.full((NODE + 3, first + many + 2), 9, dtype=np.int64)
+        entries[NODE:, first : first + many] = np.array(rows, dtype=np.int64).reshape(many, 3).T
+        kernel.span(entries, first, many)
+        goes_on = [other == (node + 1, *back) for (node, *back), other in pairwise(rows)]
+        expected = [
+            next((n for n, alike in enumerate([*goes_on[one:], False]) if not alike)) + 1 for one in range(many)
+        ]
+        assert entries[SPAN].tolist() == [*[9] * first, *expected, 9, 9]

@@ -20,7 +20,7 @@ SelectType=select/linear
 JobSubmitPlugins=lua
 GresTypes=gpu
 KillWait=5
-SchedulerParameters=bf_window=10,bf_allow_magnetic_slot,max_prc_cnt=1
+SchedulerParameters=bf_window=10,bf_ignore_newly_avail_nodes,max_prc_cnt=1
 Include more.conf
 NodeName=n[1-3] CPUs=2 RealMemory=100 Gres=gpu:a:2
 NodeName=n4 CPUs=8 State=DRAIN
@@ -57,8 +57,8 @@ def test_each_key_has_its_line_status_and_reason(folder, monkeypatch, capsys):
     assert (
         rows["JobSubmitPlugins"] == "JobSubmitPlugins lua 3 honoured which job_submit plugins run: those that are found"
     )
-    slot = rows["bf_allow_magnetic_slot"]
-    assert slot.startswith("bf_allow_magnetic_slot YES 6 ignored")
+    ignored = rows["bf_ignore_newly_avail_nodes"]
+    assert ignored.startswith("bf_ignore_newly_avail_nodes YES 6 ignored")
     assert "more.conf:1" in rows["ClusterName"]
     assert "\x1b" not in out
     cpus = next(word for word in NODE if word.name == "CPUs").status.value.removesuffix(" honoured")

@@ -348,7 +348,7 @@ def test_events_of_another_make_are_told(line: str, tmp_path: Path) -> None:
 
 
 def test_explain_needs_somewhere_to_write() -> None:
-    with pytest.raises(ConfigurationError, match="explain records decisions in the event log, and there is none"):
+    with pytest.raises(ConfigurationError, match="explain records decisions in the event log: give out or events"):
         simulate(workload(JOBS), processors=4, explain=True, catalogue=Catalogue())
 
 
