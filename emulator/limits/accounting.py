@@ -228,8 +228,9 @@ class Accounting:
             return
         self._check_partitions(job, account)
         job.account = account
-        options = _charged(job.options, account.account, account.quality.qos.name if account.quality else "")
-        job.request = replace(job.request, options=options)
+        whose = account.account, account.quality.qos.name if account.quality else ""
+        if whose != (job.options.account, job.options.qos):
+            job.request = replace(job.request, options=_charged(job.options, *whose))
         if self.limits:
             stated = job.options.time_limit is not None or job.named_first.default_time is not None
             longest = math.inf if stated else acct_policy.longest(account, self._wanted(job, job.partitions[0]))
@@ -240,7 +241,8 @@ class Accounting:
             for partition in job.partitions:
                 self._try_in(job, partition)
                 refused = acct_policy.too_many(job.account, count, self._counted_in(job))
-                refused = refused or acct_policy.never(job.account, self._wanted(job, partition), job.limit)
+                if not refused and acct_policy.denies(job.account):
+                    refused = acct_policy.never(job.account, self._wanted(job, partition), job.limit)
                 if refused:
                     raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
                 self._check_component(job, partition)
@@ -251,7 +253,7 @@ class Accounting:
         denies = job.request.het_job_id is not None and self._cluster.parameters.rules.LIMITS_DENY_COMPONENTS
         if job.account is None or not denies:
             return
-        if acct_policy.never(job.account, self._wanted(job, partition), job.limit, denies):
+        if acct_policy.never(job.account, self._wanted(job, partition), job.limit):
             raise RejectedError(acct_policy.POLICY)
 
     def most_nodes(self, job: LimitedJob, partition: Partition | None = None) -> float:

@@ -272,17 +272,19 @@ def too_many(account: Account, count: int, counted: Collection[Use] = ()) -> str
     return ""
 
 
-def never(account: Account, amounts: Vector, limit: float, denies: bool = False) -> str:
-    """Why ``DenyOnLimit`` refuses a job that is too large or too small by itself; empty if it does not.
+def denies(account: Account) -> bool:
+    """Whether jobs that are too large or too small by themselves are refused (``DenyOnLimit``)."""
+    return any("DENYONLIMIT" in quality.flags for quality in account.qualities)
+
+
+def never(account: Account, amounts: Vector, limit: float) -> str:
+    """Why a job that is too large or too small by itself is refused, where it is; empty if it is not so.
 
     Args:
         account: on whose account it is.
         amounts: what it asks for.
         limit: seconds that it asks for.
-        denies: whether it is refused without that flag, too.
     """
-    if not (denies or any("DENYONLIMIT" in quality.flags for quality in account.qualities)):
-        return ""
     minutes = [amount * limit / MINUTE if limit < math.inf else 0.0 for amount in amounts]
     # The flag of one quality of service holds for limits of the other, too (recorded).
     found = (_never_in(bounds, amounts, minutes, limit) for _, bounds in account.own)
@@ -355,7 +357,7 @@ def longest(account: Account, amounts: Vector) -> float:
     have; with ``DenyOnLimit``, or without a quality of service, the least of all, and no longer than minutes that are
     limited suffice for what it asks for. (Slurm's sources, and recorded.)
     """
-    strict = not account.qualities or any("DENYONLIMIT" in quality.flags for quality in account.qualities)
+    strict = not account.qualities or denies(account)
     of_qualities = [wall for _, bounds in account.own for wall in _walls(bounds)]
     of_line = [wall for share, bounds in account.limits() for wall in _walls(bounds, share is account.share)]
     if strict:
