@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
+SEVERAL_RESERVATIONS = "Slurm's own main loop alone tries a job in several reservations, not a plugin with schedule"
 RESERVATION_DENIED = "Access denied to requested reservation"
 NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
@@ -203,6 +204,8 @@ class Arrivals(Part):
         """
         if self.reservations.lacks_any(jobs[0]):
             raise RejectedError(NO_RESERVATION)
+        if jobs[0].names_several and self._passes.scheduler.has_main_loop:
+            raise RejectedError(SEVERAL_RESERVATIONS)
         accounting = self.cluster.accounting
         unasked = jobs[0].unfit in UNAVAILABLE and self._names_unavailable(jobs[0])
         if accounting is None:

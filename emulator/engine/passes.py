@@ -285,7 +285,7 @@ class Passes(Part):
         self._ask_plugins()
         if self._news("main"):
             self._full = True
-            # Whatever was queued is done with this pass; what comes before it, as it may have to wait, is queued anew.
+            # This pass does what was queued so far. It may be put off: a submission until then gets a pass of its own.
             self._batch_at = min(self._batch_at, self.cluster.now)
             self.request(self.cluster.now)
         elif self.intervals_matter():

@@ -104,7 +104,7 @@ def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
 
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried; of several reservations it is in the first."""
-    with drawn(job, job.reservations[0] if len(job.reservations) > 1 else ""):
+    with drawn(job, job.reservations[0] if job.names_several else ""):
         return _first_reason(job, cluster, reservations)
 
 

@@ -212,10 +212,9 @@ class _Pass:
 
     def _draws_in_vain(self, job: Job, partition: Partition) -> bool:
         """Whether the reservation that draws a job has too few nodes for it, or is over too early (26.05)."""
-        own = self._controls.reservations.of(job) if job.drawn and not job.options.reservation else None
-        if own is None:
+        if not job.drawn or job.options.reservation or self._controls.reservations.of(job) is None:
             return False
-        if self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS and not own.outlasts(job, self._cluster.now):
+        if self._controls.reservations.is_over_early(job):
             if (partition.name, job.reservation) not in self._failed:
                 job.reason = "Reservation"  # Of one behind a job that waits in it, that is not asked.
             return True

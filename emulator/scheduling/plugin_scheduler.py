@@ -456,7 +456,7 @@ class PluginScheduler:
         """The entries of the jobs that alone may start in this pass."""
         order = self.cluster.order
         for job in sorted(self.submitted or (), key=lambda job: tuple(order.ranks(job))):
-            if still_waits(job, self.cluster) and "," not in job.options.reservation:
+            if still_waits(job, self.cluster) and not job.names_several:
                 yield from (job.entries or self._entries_of(job))[: len(job.partitions)]
 
     def _entries_of(self, job: Job) -> tuple[Entry, ...]:

@@ -194,8 +194,7 @@ class Windows(WindowPlan):
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             job.reason = "Reservation"
             return False
-        attracted, outlast = not job.options.reservation, self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS
-        if own is not None and attracted and outlast and not own.outlasts(job, self._cluster.now):
+        if self._controls.reservations.is_over_early(job):
             return False
         if job.state is not State.PENDING or job.id in self._making_way:
             return False

@@ -223,6 +223,11 @@ class Job:
         return self.drawn or self.request.options.reservation
 
     @property
+    def names_several(self) -> bool:
+        """Whether it asks for several reservations: it is tried in each of them, and nowhere else."""
+        return "," in self.request.options.reservation
+
+    @property
     def reservations(self) -> list[str]:
         """Names of the reservations that it asks for."""
         asked = self.request.options.reservation

@@ -305,7 +305,7 @@ class Order:
 
         Of one that names several these, in its order.
         """
-        if "," in job.request.options.reservation:
+        if job.names_several:
             return job.reservations if self._reservations else ()
         if not self.magnets or self.by_list:
             return ()
@@ -411,7 +411,7 @@ class Order:
 
     def _pairs_of(self, job: Job) -> list[Pair]:
         pairs = [(index, job, partition) for index, partition in enumerate(job.partitions)]
-        many, several = len(pairs), "," in job.request.options.reservation and len(self._reservations) > 0
+        many, several = len(pairs), job.names_several and len(self._reservations) > 0
         self.several = self.several or several
         for _ in self.magnets_of(job) if self.draws else ():
             pairs += [(len(pairs) + index, job, partition) for index, partition in enumerate(job.partitions)]

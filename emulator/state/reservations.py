@@ -122,6 +122,12 @@ class Reservations:
         """The reservation that a job asked for, or that draws it; or None."""
         return self.by_name.get(job.reservation)
 
+    def is_over_early(self, job: Job) -> bool:
+        """Whether the reservation that draws a job is over before the job may be, where that matters (26.05)."""
+        own = self.of(job) if job.drawn and not job.options.reservation else None
+        matters = own is not None and self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS
+        return own is not None and matters and not own.outlasts(job, self._cluster.now)
+
     def lacks(self, job: Job) -> bool:
         """Whether a job asked for a reservation, and there is none of those that it named, or not any more."""
         return self._made and bool(job.options.reservation) and self.by_name.keys().isdisjoint(job.reservations)
