@@ -5,7 +5,7 @@ They do not follow one rule: a table says how each resource is called in each ki
 
 from __future__ import annotations
 
-from emulator.limits.tres import BILLING, CPU, MEMORY, NODE
+from emulator.limits.tres import BILLING, CPU, MEMORY, NODE, LicenseIndex
 
 _CALLED = {
     "AssocGrp": "AssocGrp{}",
@@ -27,7 +27,7 @@ _CALLED = {
     "RunMinutesPerUser": "Max{}RunMinsPerUser",
 }
 """The rule, as far as there is one."""
-_GENERIC = "GRES"
+_GENERIC, _LICENSE = "GRES", "License"
 _EXCEPTIONS = {
     ("AssocGrp", CPU): "AssocGrpCpuLimit",
     ("AssocGrp", MEMORY): "AssocGrpMemLimit",
@@ -79,18 +79,19 @@ def reason(kind: str, index: int) -> str:
     """
     found = _EXCEPTIONS.get((kind, index))
     if found is None:
-        name = "Memory" if index == MEMORY and kind in _LONG_MEMORY else _SHORT.get(index, _GENERIC)
+        name = _SHORT.get(index, _LICENSE if isinstance(index, LicenseIndex) else _GENERIC)
+        if index == MEMORY and kind in _LONG_MEMORY:
+            name = "Memory"
         found = _CALLED[kind].format(name)
     return found
 
 
-REASONS = frozenset(
-    [*OF_JOBS, *(reason(kind, index) for kind in _CALLED for index in (CPU, MEMORY, NODE, BILLING, BILLING + 1))]
-)
+_EACH = (CPU, MEMORY, NODE, BILLING, BILLING + 1, LicenseIndex(BILLING + 1))
+REASONS = frozenset([*OF_JOBS, *(reason(kind, index) for kind in _CALLED for index in _EACH)])
 """All of them."""
 _OF_THE_PAST = ("AssocGrpMinutes", "QOSGrpMinutes")
 FADING = frozenset(
     ["AssocGrpWallLimit", "QOSGrpWallLimit", "QOSUsageThreshold"]
-    + [reason(kind, index) for kind in _OF_THE_PAST for index in (CPU, MEMORY, NODE, BILLING, BILLING + 1)]
+    + [reason(kind, index) for kind in _OF_THE_PAST for index in _EACH]
 )
 """Of limits on past usage, which decays."""

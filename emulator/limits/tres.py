@@ -19,6 +19,10 @@ Vector = list[float]
 """An amount of each resource; memory in mebibytes."""
 
 
+class LicenseIndex(int):
+    """The index of a licence, whose limits have words of their own."""
+
+
 class Tres:
     """The resources that a cluster counts.
 
@@ -34,7 +38,9 @@ class Tres:
     def __init__(self, conf: SlurmConf, limited: Iterable[str] = ()) -> None:
         stated = [name.lower() for name in conf.parameters.words("AccountingStorageTRES")]
         self.names: Sequence[str] = tuple(dict.fromkeys([*ALWAYS, *stated, *limited]))
-        self.index: Mapping[str, int] = {name: index for index, name in enumerate(self.names)}
+        self.index: Mapping[str, int] = {
+            name: LicenseIndex(index) if name.startswith("license/") else index for index, name in enumerate(self.names)
+        }
         self._gres = [
             (index, *name.removeprefix("gres/").partition(":")[::2])
             for index, name in enumerate(self.names)

@@ -501,9 +501,12 @@ class _Pass:
         cluster = self._cluster
         if not job.options.licenses or cluster.licenses_free(job):
             return False
-        if cluster.parameters.rules.NODES_BEFORE_LICENSES and _named_lack_memory(job, partition, cluster):
-            self._fail(job, partition)
-            return True
+        if cluster.parameters.rules.NODES_BEFORE_LICENSES:
+            if _named_lack_memory(job, partition, cluster):
+                self._fail(job, partition)
+                return True
+            if self._over_limit_anyway(job, partition):
+                return True
         job.reason = LICENSES
         # What is behind it is left to backfill, which plans licences (observation L1).
         self._stopped = cluster.parameters.bf_licenses
@@ -557,6 +560,14 @@ class _Pass:
             if want.whole and self._cluster.machine.gres:
                 alone = chosen_idle(want, up, self._cluster)
         return self._limited(job, partition, accounting.refusal(job, partition, found, nodes=many, alone=alone))
+
+    def _over_limit_anyway(self, job: Job, partition: Partition) -> bool:
+        """Whether a job that lacks licences would be beyond a limit of amounts if it had them."""
+        accounting = self._cluster.accounting
+        if accounting is None or not accounting.counts_amounts(job, partition):
+            return False
+        found = self._cluster.select(job, partition, self._allowed(job, partition))
+        return self._over_limit(job, partition, found)
 
     def _limited(self, job: Job, partition: Partition, reason: str, blocks: bool = True) -> bool:
         """Note the reason, if any; such a job blocks no other unless the configuration says so (observation E4)."""

@@ -761,11 +761,12 @@ class Rules:
     )
     NODES_BEFORE_LICENSES: bool = _rule(
         "24.11",
-        "the main loop asks whether nodes that a job names have the memory for it, and only then for licences; so a "
-        "job that lacks both waits for Resources, and holds up its partition if it wants other nodes, too",
+        "the main loop asks whether nodes that a job names have the memory for it, and whether a limit of amounts "
+        "keeps it from starting, and only then for licences; so a job that lacks both shows Resources, and holds up "
+        "its partition if it wants other nodes, too, or that limit",
         "it waits for Licenses, and holds up none",
         "not named in the release notes; Slurm's sources of 24.11 have it",
-        *("named_lacks_licence_22", "named_lacks_licence_24"),
+        *("named_lacks_licence_22", "named_lacks_licence_24", "licence_limits_22", "licence_limits_26"),
     )
     LACKING_LICENSES_ARE_RANKED: bool = _rule(
         "24.11",
