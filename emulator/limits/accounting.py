@@ -35,6 +35,7 @@ from slurm_sim_plugins.priority.fair_tree import FairTree
 
 PARTITION_CONFIG = "PartitionConfig"
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
+SEVERAL_PARTITIONS = "Multiple partition job request not supported when a partition is set in the association"
 log = logging.getLogger(__name__)
 NO_QOS = "Invalid qos specification"
 LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
@@ -285,6 +286,9 @@ class Accounting:
             if "ASSOCIATIONS" in self.enforces:
                 raise RejectedError(NO_ACCOUNT)
             return None
+        of_each = (accounts.association(job.request.user, options.account, each.name) for each in job.partitions)
+        if len(job.partitions) > 1 and any(one is not None and one.partition for one in of_each):
+            raise RejectedError(SEVERAL_PARTITIONS)
         name = options.qos.lower() or accounts.default_qos(found)
         quality = self.manager.qualities.get(name)
         if options.qos and "QOS" in self.enforces and (quality is None or name not in accounts.qos_of(found)):
@@ -481,6 +485,7 @@ class Accounting:
         else:
             self._cpus_found[job.id] = float(self._cluster.machine.cpus_of(allocation))
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
+            amounts = self.tres.without_chance_types(amounts, job.wants[partition.name], job.options)
             if planned:
                 asked = self._wanted(job, partition, self._cpus_found[job.id], len(allocation.nodes))
                 amounts = self.tres.with_gres(amounts, asked, partition)

@@ -647,9 +647,9 @@ def _reached_by(table: dict[str, Use], name: str, most: float | None) -> bool:
 
 
 def _exceeded(limits: Limits, amounts: Vector, use: Use | None = None) -> int | None:
-    """The first resource of which there would be too much, or None."""
+    """The first resource of which there would be too much, or None; one that is not asked for does not matter."""
     for index, most in limits:
-        if amounts[index] + (0.0 if use is None else use.tres[index]) > most:
+        if amounts[index] and amounts[index] + (0.0 if use is None else use.tres[index]) > most:
             return index
     return None
 

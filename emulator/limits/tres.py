@@ -117,6 +117,22 @@ class Tres:
         found[BILLING] = self.bill(found, partition)
         return found
 
+    def without_chance_types(self, amounts: Vector, want: Want, options: BatchOptions) -> Vector:
+        """Amounts without those generic resources of a type that a job did not ask for, but would happen to get.
+
+        A limit of ``gres/gpu:a`` is held against ``--gpus=a:2`` alone, though ``--gpus=2`` counts as what it got once
+        it runs (recorded). A job of whole nodes has all of theirs.
+        """
+        if want.whole:
+            return amounts
+        named = {(name, type_) for name, type_, _ in (*want.gres, *want.gres_total)}
+        named |= {(one.name, one.type) for one in options.of_tasks}
+        found = list(amounts)
+        for index, kind, type_ in self._gres:
+            if type_ and (kind, type_) not in named:
+                found[index] = 0.0
+        return found
+
     def of_nodes(self, nodes: Mask, machine: Machine) -> Vector:
         """What some nodes have in all; CPUs are what they bill."""
         amounts = [0.0] * len(self.names)
