@@ -774,6 +774,13 @@ class Accounting:
         if not self.manager.refresh():
             return False
         self.usage.grow(self.manager.rows)
+        for one in self.manager.forgotten():
+            if isinstance(one, Quality):
+                self.usage.forget([one.row])
+            else:
+                share, below = one
+                above = [each.row for each in share.line() if each is not share]
+                self.usage.forget([share.row, *(each.row for each in below)], above)
         self._look_at_limits()
         self._count_ages_again()
         return True

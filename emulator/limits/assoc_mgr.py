@@ -5,7 +5,7 @@ Whose limits, and where past usage is counted: a row for each in :mod:`emulator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emulator.config.sacctmgr.database import Accounts, Association, Key, Qos, Record
@@ -286,6 +286,15 @@ class AssocMgr:
         self.shares: Mapping[Key, Share] = {}
         self.qualities: Mapping[str, Quality] = {}
         self.refresh()
+
+    def forgotten(self) -> Iterator[tuple[Share, Sequence[Share]] | Quality]:
+        """Associations, with those below, and qualities of service of which ``RawUsage=0`` was said meanwhile."""
+        for share in self.shares.values():
+            if share.association.stated.pop("RawUsage", None) is not None:
+                yield share, [one for one in self.shares.values() if one is not share and share in one.line()]
+        for quality in self.qualities.values():
+            if quality.qos.stated.pop("RawUsage", None) is not None:
+                yield quality
 
     @property
     def root(self) -> Share:

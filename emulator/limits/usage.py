@@ -13,6 +13,7 @@ its seconds (observation F2). Source of ``d``: Slurm's documentation, priority_m
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from heapq import heapify, heappop, heappush
 
@@ -192,6 +193,15 @@ class Usage:
             self.wall = np.concatenate([self.wall, np.zeros(more)])
             self._runs = np.concatenate([self._runs, np.zeros(more)])
             self._decay = np.concatenate([self._decay, np.full(more, self._a_second_leaves)])
+
+    def forget(self, rows: Sequence[int], above: Sequence[int] = ()) -> None:
+        """Past usage of rows is none; what the first of them had is taken from those above."""
+        self._span = None
+        for row in above:
+            self.tres[row] = np.maximum(self.tres[row] - self.tres[rows[0]], 0.0)
+            self.wall[row] = max(self.wall[row] - self.wall[rows[0]], 0.0)
+        for row in rows:
+            self.tres[row], self.wall[row] = 0.0, 0.0
 
     def keep(self, row: int, kept: bool) -> None:
         """Say of a row whether its usage stays as it is (``NoDecay``)."""

@@ -65,6 +65,8 @@ def statement(text: str, vocabulary: Vocabulary) -> Statement:
             raise ValueError(f"{unknown[0]!r} is none of {', '.join(FLAGS)}{meant(unknown[0], FLAGS)}")
         if name == "Fairshare" and not (written.isdecimal() or written.lower() == "parent"):
             raise ValueError(f"{written!r} is neither a whole number from 0 on nor parent")
+        if name == "RawUsage" and value != 0:
+            raise ValueError(f"{written} cannot be set, 0 can")
     except ValueError as error:
         raise InputError(f"{word.name}: {error}") from None
     return Statement(word, sign, written, _as_now(word, value))

@@ -47,6 +47,7 @@ _JOB = (
 _ASSOCIATION = (
     Word("Fairshare", HONOURED, "shares among siblings, or parent for those of the account", default="1"),
     *_older("Shares Share RawShares", "Fairshare", Kind.TEXT),
+    Word("RawUsage", HONOURED, "0 alone: past usage is forgotten, also that of those below", Kind.COUNT),
     Word("Parent", HONOURED, "the account above", default="root"),
     Word("Priority", HONOURED, "what the association factor of priorities comes from", Kind.COUNT),
     Word("QOS", HONOURED, "qualities of service that may be asked for; +=, -= add and take away", Kind.WORDS),
@@ -107,6 +108,7 @@ _QOS = (
         Kind.NUMBER,
     ),
     *_older("UsageThres", "UsageThreshold", Kind.NUMBER),
+    Word("RawUsage", HONOURED, "0 alone: past usage is forgotten", Kind.COUNT),
     Word("LimitFactor", HONOURED, "what GrpTRES and MaxTRES of associations are multiplied by", Kind.NUMBER),
 )
 _RUN_MINS = ignored("of running minutes GrpTRESRunMins and those of QOS are looked at", "MaxTRESRunMins MaxCPURunMins")
