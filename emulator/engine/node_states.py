@@ -119,10 +119,9 @@ class NodeStates(Part):
 
     def _told_to_end_jobs_at(self) -> float:
         """When the controller notes that a node which is taken down now has answered that its jobs are to end."""
-        overhead = self.timing.job_overhead
         if self.parameters.rules.ANSWERS_ARE_NOTED_IN_ROUNDS:
-            return self.timing.round_at(self.cluster.now + overhead) - BEFORE
-        return self.cluster.now + overhead / 2
+            return self.timing.second_round_at(self.cluster.now + self.timing.job_overhead / 3) - BEFORE
+        return self.cluster.now + self.timing.job_overhead / 2
 
     def _set(self, nodes: list[int], state: str, reason: str, asked: dict[int, tuple[str, str]]) -> None:
         cluster = self.cluster

@@ -113,6 +113,18 @@ class Timing:
         shown = math.floor(at + self.second_phase + AS_GOOD_AS_THERE) + seconds
         return self.round_at(shown - self.second_phase)
 
+    def second_round_at(self, at: float) -> float:
+        """The first of the rounds at a time or later that look at what comes up every two seconds.
+
+        That is counted in whole seconds of the clock, from the one in which the controller began.
+        """
+        begun = math.floor(self.second_phase - self.uptime)
+        if not self.round:
+            return begun - self.second_phase + math.ceil((at + self.second_phase - begun) / 2) * 2
+        found = self.round_at(at)
+        shown = math.floor(found + self.second_phase + TOO_CLOSE)
+        return self.round_at(found + self.round / 2) if (shown - begun) % 2 else found
+
 
 NO_DELAYS = Timing(submit_lag=0.0, end_lag=0.0, job_overhead=0.0, uptime=0.0)
 """Of the ideal clock, under which daemons take no time."""
