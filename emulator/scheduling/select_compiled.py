@@ -100,7 +100,7 @@ def _is_plain(want: Want) -> bool:
 
 def _is_plain_on(want: Want, machine: Machine) -> bool:
     """Whether the machine has nothing that a plain request would have to go by."""
-    by_socket = machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1)
+    by_socket = want.node_sockets > 1 or (machine.by_socket is not None and want.socket_cores > 1)
     one_by_one = machine.devices is not None or machine.binding is not None
     by_device = len(machine.gres) > MOST_KINDS or (one_by_one and want.gres)
     return not by_socket and not by_device and want.tree is tree.in_kernels(machine)

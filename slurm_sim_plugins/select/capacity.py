@@ -24,8 +24,7 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
         tasks = _cpus(want, machine, unbound) // want.cpus_per_task
         capacity = np.minimum(capacity, tasks * want.cpus_per_task)
-    if machine.by_socket is not None:
-        capacity = np.minimum(capacity, _on_sockets(want, machine, cores_left(want, machine, machine.by_socket, free)))
+    capacity = _of_free_sockets(want, machine, free, units, capacity)
     if want.socket_tasks:
         capacity = _of_sockets(want, machine, capacity)
     if want.memory_per_cpu:
@@ -92,6 +91,16 @@ def cores_left(want: Want, machine: Machine, by_socket: Sockets, free: Free) -> 
     if bound is None:
         return by_socket.free(free.gres)
     return by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads)
+
+
+def _of_free_sockets(want: Want, machine: Machine, free: Free, units: Ints, capacity: Ints) -> Ints:
+    """CPUs of each node that sockets leave the job; none where too few are free."""
+    if machine.by_socket is not None:
+        return np.minimum(capacity, _on_sockets(want, machine, cores_left(want, machine, machine.by_socket, free)))
+    if want.node_sockets > 1:
+        # Each unit is a socket where these are counted, and where they have one core each.
+        return np.where((machine.units == machine.sockets) & (units < want.node_sockets), 0, capacity)
+    return capacity
 
 
 def _on_sockets(want: Want, machine: Machine, left: Ints) -> Ints:
