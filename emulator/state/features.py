@@ -2,6 +2,7 @@
 
 ``a&b`` and ``a|b`` choose nodes; ``[a|b]`` wants all nodes of a job to share one of the
 features; ``[a*2&b*1]`` or ``[(a&c)*2&b*1]`` wants counts of nodes of each, ``a*2`` of one feature.
+A comma is an ``&``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class _Parser:
     def __init__(self, text: str, features: Sequence[frozenset[str]], unknown: bool) -> None:
         self._unknown = unknown
         self._text = text
-        self._tokens = TOKEN.findall(text)
+        self._tokens = TOKEN.findall(text.rstrip(",").replace(",", "&"))
         self._index = 0
         self._features = features
         self._known = frozenset().union(*features)
@@ -95,6 +96,8 @@ class _Parser:
             self._expect("]")
             self._alternatives = alternatives
             return np.asarray(np.logical_or.reduce(alternatives), dtype=bool)
+        if "&" in _at_top(inner) and not all(map(_has_count, _terms(_at_top(inner)))):
+            raise InputError("Invalid feature specification")  # in brackets, what goes together is counted
         self._bracketed = True
         mask = self._expression()
         self._bracketed = False
@@ -133,3 +136,23 @@ class _Parser:
 
     def _wrong(self) -> InputError:
         return InputError(f"Invalid feature specification: {self._text!r} is not an expression of features")
+
+
+def _at_top(tokens: Sequence[str]) -> list[str]:
+    """An expression with what is in parentheses left out."""
+    depth, found = 0, []
+    for word in tokens:
+        depth -= word == ")"
+        if not depth:
+            found.append(word)
+        depth += word == "("
+    return found
+
+
+def _terms(tokens: Sequence[str]) -> list[str]:
+    """Its features, and the parentheses with what follows them, without the operators between them."""
+    return [term for term in re.split("[&|]", "".join(tokens)) if term]
+
+
+def _has_count(term: str) -> bool:
+    return "*" in term
