@@ -643,15 +643,13 @@ class Windows(WindowPlan):
         future = self._future(job, partition)
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
-        bounds, chosen = self.slots.edges, self._chosen(job, partition)
-        allowed = self._cluster.usable(job, partition)
+        bounds, allowed = self.slots.edges, self._cluster.usable(job, partition)
         while begin < math.inf:
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
             usable = allowed & self._unkept(job, begin, limit)
             want = self._with_counts(job, partition, begin, later, usable)
-            ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
-            found = None if want is None else self._will_run(job, partition, later, usable, ends, want)
+            found = None if want is None else self._first_of(job, partition, begin, later, usable, want)
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
@@ -767,6 +765,24 @@ class Windows(WindowPlan):
             found = self._cluster.choose(planned_want(job, partition, self._cluster), left, usable)
             found = found or self._shared_later(job, partition, usable, time, free)
             self.slots.delay = found is not None
+
+    def _first_of(
+        self, job: Job, partition: Partition, begin: float, later: float, usable: Mask, want: Want
+    ) -> tuple[float, Allocation] | None:
+        """When and where a job starts of which all nodes share one of some features (``[a|b]``): where it can first.
+
+        Each of them is planned by itself, as the runs on its nodes end. (Asked of three versions.)
+        """
+        future, best, several = self._future(job, partition), None, len(want.choices) > 1
+        for choice in want.choices:
+            chosen, one = self._chosen(job, partition), want
+            if several:
+                chosen, one = choice.mask, replace(want, choices=(choice,))
+            ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
+            found = self._will_run(job, partition, later, usable, ends, one)
+            if found is not None and (best is None or found[0] < best[0]):
+                best = found
+        return best
 
     def _with_counts(self, job: Job, partition: Partition, begin: float, later: float, usable: Mask) -> Want | None:
         """What a job is planned with, with nodes for each count of features (``[a*2&b*1]``); None if there are none.
