@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from emulator.scheduling.entries import note_full_arrays, of_record
 from emulator.scheduling.exempt import is_exempt
 from emulator.state.cluster import Cluster
@@ -15,7 +17,7 @@ from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
 from slurm_sim_plugins.devices import SHARED
-from slurm_sim_plugins.nodes import Allocation, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Choice, Mask, Want
 
 if TYPE_CHECKING:
     from emulator.scheduling.controls import Controls
@@ -148,35 +150,84 @@ def victims(
     leaving = movable(job, partition, cluster)
     if not leaving:
         return [], None
-    want, machine = planned_want(job, partition, cluster), cluster.machine
-    # Runs on nodes alone that have not what the job wants of each would be no good to it (recorded).
-    order = [other for other in leaving if overlaps(other, usable & want.suited)]
-    if not order:
-        return [], None
-    for other in cluster.running.values():
-        if other.state is State.COMPLETING and other.run is not None:
-            usable = usable & ~other.run.allocation.mask(len(machine))
-    needed: list[Job] = []
-    found: Allocation | None = None
-    for _ in range(min(_most_tries(cluster), len(leaving))):
-        free, removed, found = cluster.free.copy(), list[Job](), None
-        for candidate in order:
-            assert candidate.run is not None
-            free.release(left_by(candidate, cluster))
-            removed.append(candidate)
-            controls.rows.count(free, removed)
-            found = cluster.choose(want, free, usable)
-            found = found or controls.rows.later(job, partition, usable, free, {other.id for other in removed})
-            if found is not None:
-                break
-        if found is None:
+    way = _Way(job, partition, leaving, controls, cluster)
+    want = way.with_counts(planned_want(job, partition, cluster), usable)
+    return ([], None) if want is None else way.victims(want, usable)
+
+
+class _Way:
+    """Makes way for a job: finds whom to preempt for what it wants.
+
+    Args:
+        job: who preempts.
+        partition: where.
+        leaving: jobs that would leave their nodes.
+        controls: what else decides who may start.
+        cluster: its state.
+    """
+
+    def __init__(
+        self, job: Job, partition: Partition, leaving: list[Job], controls: Controls, cluster: Cluster
+    ) -> None:
+        self._job, self._partition, self._leaving = job, partition, leaving
+        self._controls, self._cluster = controls, cluster
+
+    def with_counts(self, want: Want, usable: Mask) -> Want | None:
+        """What is wanted, with nodes for each count of features (``[a*2&b*1]``); None if there are none.
+
+        Those of each count are sought one after the other, and others make way for one only if it has no nodes as they
+        are. (Asked of three versions.)
+        """
+        choice = want.choices[0]
+        if not choice.counts or want.required is not None:
+            return want
+        everywhere, taken = np.ones(len(usable), dtype=bool), self._cluster.no_nodes()
+        for mask, count in choice.counts:
+            cpus = want.cpus if want.counts_planned else count
+            part = replace(want, min_nodes=count, target_nodes=count, cpus=cpus, choices=(Choice(mask),))
+            part, left = replace(part, counts_planned=False), usable & mask & ~taken
+            found = self._cluster.choose(part, self._cluster.free, left) or self.victims(part, left)[1]
+            if found is None:
+                return None
+            taken |= found.mask(len(taken))
+        least = max(want.min_nodes, int(taken.sum()))
+        target, choices = max(want.target_nodes, least), (Choice(everywhere),)
+        return replace(
+            want, required=taken, min_nodes=least, target_nodes=target, choices=choices, counts_planned=False
+        )
+
+    def victims(self, want: Want, usable: Mask) -> tuple[list[Job], Allocation | None]:
+        """As the function of that name, for what is wanted."""
+        cluster, job, partition, rows = self._cluster, self._job, self._partition, self._controls.rows
+        # Runs on nodes alone that have not what the job wants of each would be no good to it (recorded).
+        order = [other for other in self._leaving if overlaps(other, usable & want.suited)]
+        if not order:
             return [], None
-        needed = [other for other in removed if overlaps(other, found.mask(len(machine)))]
-        last = removed[-1]
-        if order[0] is last:
-            break
-        order = _reordered(order, removed, found.mask(len(machine)), cluster)
-    return needed, found
+        for other in cluster.running.values():
+            if other.state is State.COMPLETING and other.run is not None:
+                usable = usable & ~other.run.allocation.mask(len(cluster.machine))
+        needed: list[Job] = []
+        found: Allocation | None = None
+        for _ in range(min(_most_tries(cluster), len(self._leaving))):
+            free, removed, found = cluster.free.copy(), list[Job](), None
+            for candidate in order:
+                assert candidate.run is not None
+                free.release(left_by(candidate, cluster))
+                removed.append(candidate)
+                rows.count(free, removed)
+                found = cluster.choose(want, free, usable)
+                found = found or rows.later(job, partition, usable, free, {other.id for other in removed})
+                if found is not None:
+                    break
+            if found is None:
+                return [], None
+            nodes = found.mask(len(cluster.machine))
+            needed = [other for other in removed if overlaps(other, nodes)]
+            last = removed[-1]
+            if order[0] is last:
+                break
+            order = _reordered(order, removed, nodes, cluster)
+        return needed, found
 
 
 def takes_part(job: Job, partition: Partition) -> bool:
