@@ -150,6 +150,8 @@ def update_reservation(words: list[str], controller: Controller) -> None:
     changed = replace(one, flags=flags, start=start, end=end, nodes=nodes, cores=cores)
     nodes = changed.nodes = _resized(fields, changed, controller)
     licenses = _licenses(fields) if "licenses" in fields else one.licenses
+    users, accounts, groups = (_changed(fields, name, getattr(one, name)) for name in ("users", "accounts", "groups"))
+    _check_access(one, replace(one, users=users, accounts=accounts, groups=groups), controller)
     controller.reservations.check(replace(changed, licenses=licenses))
     one.flags, one.start, one.end, one.nodes, one.duration = flags, start, end, nodes, duration
     one.cores, one.licenses, one.purge_after = cores, licenses, _purge_after(fields, one.purge_after)
@@ -158,11 +160,22 @@ def update_reservation(words: list[str], controller: Controller) -> None:
     one.counted = one.counted and not named
     if "partitionname" in fields:
         one.partition = _partition_of(fields, controller)
-    one.users = _changed(fields, "users", one.users)
-    one.accounts = _changed(fields, "accounts", one.accounts)
-    one.groups = _changed(fields, "groups", one.groups)
+    one.users, one.accounts, one.groups = users, accounts, groups
     controller.cluster.redraw()
     controller.passes.reserved(one)
+
+
+def _check_access(before: Reservation, changed: Reservation, controller: Controller) -> None:
+    """Refuse to change whose jobs a reservation is if it has jobs that could not use it any more (24.11)."""
+    if not controller.parameters.rules.RESERVED_JOBS_KEEP_ACCESS:
+        return
+    own = [
+        job
+        for job in controller.cluster.jobs.values()
+        if not job.over and before.name in (job.reservation, *job.reservations)
+    ]
+    if any(before.admits(job) and not changed.admits(job) for job in own):
+        raise InputError("Requested reservation is in use")
 
 
 def _licenses(fields: Fields) -> tuple[tuple[str, int], ...]:

@@ -380,6 +380,10 @@ def _returning(conf: SlurmConf) -> str:
     return "when jobs start on nodes that were taken down with jobs, if ReturnToService is 2"
 
 
+def _reserved_access(conf: SlurmConf) -> str:
+    return "updates of whose jobs a reservation is, while it has jobs"
+
+
 def _flex(conf: SlurmConf) -> str:
     return "jobs behind those of FLEX reservations, if any are made"
 
@@ -660,6 +664,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
+    "RESERVED_JOBS_KEEP_ACCESS": _reserved_access,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "OTHER_RESERVATIONS_ARE_SAID": _overlapped,
     "MAGNETS_OUTLAST_JOBS": _magnets,

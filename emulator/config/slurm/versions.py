@@ -815,6 +815,13 @@ class Rules:
         "not named in the release notes; scontrol says it",
         *("cores_reserved_22", "core_lists_24"),
     )
+    RESERVED_JOBS_KEEP_ACCESS: bool = _rule(
+        "24.11",
+        "users, accounts and groups of a reservation stay as long as it has jobs that could not use it otherwise",
+        "they are changed whatever jobs it has",
+        "not named in the release notes",
+        *("reserved_access_22", "reserved_access_24", "reserved_access_26"),
+    )
     RESERVATIONS_TAKE_WHOLE_NODES: bool = _rule(
         "24.11",
         "a reservation of so many nodes (NodeCnt) gets those that a job of as many would: none with more CPUs than "
