@@ -105,6 +105,8 @@ def _tasks(array: int, indices: Sequence[int], cluster: Cluster) -> list[Job]:
     of_array, named = [job for job in cluster.jobs.values() if job.request.array == array], set(indices)
     found = [job for job in of_array if job.request.task in named]
     for job in found if any(job.waits_with_others and job.request.task not in named for job in of_array) else ():
+        if job.waits_with_others:
+            cluster.split_at[job.id] = cluster.now
         job.split_off()
         cluster.order.changed()
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from enum import Enum, auto
 
@@ -141,10 +142,30 @@ def _partner(others: list[Job], job: Job) -> list[Job]:
     return [other for other in tasks if other.request.task == job.request.task] or others
 
 
+def _numbered_before(task: Job, job: Job, cluster: Cluster) -> bool:
+    """Whether the number of a job that came before another is lower: not of a task that got its own after that.
+
+    The last task of an array that gets one keeps the array's.
+    """
+    if task.request.array is None or not job.submitted < _numbered_at(task, cluster) < math.inf:
+        return True
+    tasks = cluster.tasks[task.request.array]
+    if any(other.waits_with_others for other in tasks):
+        return False
+    numbered = [(at, other.request.task) for other in tasks if (at := _numbered_at(other, cluster)) < math.inf]
+    return task.request.task == max(numbered)[1]
+
+
+def _numbered_at(task: Job, cluster: Cluster) -> float:
+    """When a task of an array got a record, and with that a number, of its own; infinite for not yet."""
+    return min(cluster.split_at.get(task.id, math.inf), task.runs[0].start if task.runs else math.inf)
+
+
 def _singleton(job: Job, cluster: Cluster) -> Met:
-    """No earlier job of the same name and user is still there; tasks of one array do not wait for each other."""
+    """No job of that name and user with a lower number is there; tasks of one array do not wait for each other."""
     others = cluster.named.get((job.request.user, job.name), [])
-    earlier = (other for other in others if other.id < job.id and not other.over)
+    earlier = [other for other in others if other.id < job.id and not other.over]
+    earlier = [other for other in earlier if _numbered_before(other, job, cluster)]
     return (
         Met.NOT_YET
         if any(other.request.array is None or other.request.array != job.request.array for other in earlier)

@@ -61,6 +61,7 @@ class Cluster:
         tasks: tasks of each array, by its id.
         het_jobs: components of each heterogeneous job, by the id of the first.
         named: jobs of each user and name.
+        split_at: when tasks of arrays got records of their own before they started, by job id.
         waiting: waiting jobs by id.
         order: those that may be scheduled, in order.
         known_dependencies: what was found of conditions of jobs on others, by the numbers of jobs.
@@ -121,6 +122,7 @@ class Cluster:
         self.tasks: dict[int, list[Job]] = {}
         self.het_jobs: dict[int, list[Job]] = {}
         self.named: dict[tuple[str, str], list[Job]] = {}
+        self.split_at: dict[int, float] = {}
         self.waiting: dict[int, Job] = {}
         self.reservations: dict[str, Reservation] = {}
         self.order = Order(self.waiting, self.reservations)
