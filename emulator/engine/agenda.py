@@ -13,7 +13,7 @@ Kind = Literal[
     "submission", "command", "wake", "due", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
     "epilog over", "completed", "deadline", "node event", "node failure", "node repair", "node answers",
     "sweep", "main", "backfill", "period", "renewal", "slice", "any switch", "power", "node resumed",
-    "reservation begins", "reservation nears", "reservation bound", "reservation over", "pinged",
+    "reservation begins", "reservation nears", "reservation bound", "reservation over", "nodes replaced", "pinged",
     "purge", "may preempt",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""

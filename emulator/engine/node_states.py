@@ -130,10 +130,17 @@ class NodeStates(Part):
             cluster.admin_states[node] = state
             cluster.machine.up[node] = cluster.node_is_up(node)
         self._asked.update(asked)
-        self.reservations.replace()
+        self._replace_reserved()
         self.telling.nodes(nodes, state, reason)
         if state == "DOWN":
             self.end_jobs(nodes)
+
+    def _replace_reserved(self) -> None:
+        """Reservations get other nodes in the controller's next round, once it knows what has answered (its log)."""
+        if self.ideal:
+            self.reservations.replace()
+        elif self.reservations.replace_due() < math.inf:
+            self.agenda.at(self.timing.round_at(self.cluster.now) - BEFORE / 2, "nodes replaced")
 
     def end_jobs(self, nodes: Iterable[int]) -> None:
         """The jobs on nodes end, for they have lost a node."""
