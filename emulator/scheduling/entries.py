@@ -324,7 +324,7 @@ def leave_record(job: Job, cluster: Cluster) -> None:
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
     """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11).
 
-    In 26.05 also where that was so as the pass began in which some of them are preempted.
+    Also where that was so as the pass, or the cycle, began in which some of them are preempted (recorded).
     """
     array, number = job.request.options.array, job.request.array or 0
     if array is None or not array.limit:
@@ -334,10 +334,9 @@ def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
 
 def note_full_arrays(victims: Sequence[Job], cluster: Cluster) -> None:
     """Jobs are about to be preempted: other tasks of arrays of which no more may run wait for the next pass."""
-    if cluster.parameters.rules.FULL_ARRAYS_ARE_LEFT_OUT:
-        for victim in victims:
-            if array_full(victim, cluster):
-                cluster.freed_arrays[victim.request.array or 0] = cluster.now
+    for victim in victims:
+        if array_full(victim, cluster):
+            cluster.freed_arrays[victim.request.array or 0] = cluster.now
 
 
 def queue(cluster: Cluster) -> list[Pair]:

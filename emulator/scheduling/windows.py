@@ -30,7 +30,7 @@ from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import UNLIMITED
-from slurm_sim_plugins.nodes import Allocation, Choice, Free, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Choice, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 from slurm_sim_plugins.select.linear import is_even
 
@@ -76,7 +76,7 @@ def is_news(kept: Slots, cluster: Cluster) -> bool:
         return True
     if not len(kept):
         return False
-    return cluster.parameters.rules.PLANS_ARE_NEWS or kept.any_has_none(cluster.free.jobs)
+    return cluster.parameters.rules.PLANS_ARE_NEWS or kept.any_has_none(_jobs(cluster))
 
 
 def marks(kept: Slots, cluster: Cluster) -> bool:
@@ -85,7 +85,12 @@ def marks(kept: Slots, cluster: Cluster) -> bool:
     Those are marked of which no job has anything, from 24.11 on also those of which jobs have a part.
     """
     partly = cluster.parameters.rules.PLANS_ARE_NEWS and kept.any_has(cluster.free.units)
-    return partly or kept.any_has_none(cluster.free.jobs)
+    return partly or kept.any_has_none(_jobs(cluster))
+
+
+def _jobs(cluster: Cluster) -> Ints:
+    """How many jobs each node has, but for those of which it is being cleared."""
+    return cluster.free.jobs if cluster.epilogs is None else cluster.free.jobs - cluster.epilogs
 
 
 @dataclass(frozen=True)

@@ -524,11 +524,6 @@ def _cleared(conf: SlurmConf) -> str:
     return "jobs that a limit kept waiting, while nodes are cleared after others" if _slots(conf) else ""
 
 
-def _full_arrays(conf: SlurmConf) -> str:
-    off = conf.parameters.text("PreemptType").lower() in ("", "preempt/none")
-    return "" if off else "arrays of which only so many tasks may run at once (%), where these are preempted"
-
-
 def _no_switch(conf: SlurmConf) -> str:
     tree = any(topology.plugin == TREE for topology in (conf.topology_conf, *conf.topologies))
     return "the words in which jobs are refused, no start" if tree else ""
@@ -629,7 +624,6 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "RUN_MINUTES_BIND_USERS": _run_minutes,
     "MINUTES_END_WITH_FACTOR": _factors,
     "CLEAR_NODES_GO_FIRST": _cleared,
-    "FULL_ARRAYS_ARE_LEFT_OUT": _full_arrays,
     "PLANNED_NODES_ARE_KNOWN": _planned_nodes,
     "NO_SWITCH_IS_SAID": _no_switch,
     "NO_SWITCH_IS_NOT_SAID": _no_switch,

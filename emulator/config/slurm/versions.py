@@ -545,13 +545,6 @@ class Rules:
         "not named in the release notes",
         *("record_first_22", "record_first_24"),
     )
-    FULL_ARRAYS_ARE_LEFT_OUT: bool = _rule(
-        "26.05",
-        "an array of which no more tasks may run at once is left out of a pass in which one of these is preempted",
-        "another task may start in that pass",
-        "not named in the release notes",
-        *("full_array_24", "full_array_26"),
-    )
     PLANNED_NODES_ARE_KNOWN: bool = _rule(
         "24.11",
         "of the nodes that backfill plans for later those that an account, a user or a quality of service has already "

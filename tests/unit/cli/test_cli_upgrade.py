@@ -130,7 +130,6 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "PLANNED_NODES_ARE_KNOWN": "",
         "GPUS_PER_TASK_NEED_TASKS": "",
         "CLEAR_NODES_GO_FIRST": "jobs that a limit kept waiting, while nodes are cleared after others",
-        "FULL_ARRAYS_ARE_LEFT_OUT": "",
         "NO_SWITCH_IS_SAID": "",
         "NO_SWITCH_IS_NOT_SAID": "",
         "GRACE_IS_REMEMBERED": "",
