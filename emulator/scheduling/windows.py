@@ -222,6 +222,13 @@ class Windows(WindowPlan):
             self.slots.delay = delayed
         return [], hole
 
+    def _with_row(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation | None]:
+        """What a job can have now, if not alone then beside others on their resources, and in which row."""
+        found = self._cluster.select(job, partition, usable)
+        if found is not None:
+            return 0, found
+        return self._controls.rows.select(job, partition, usable) or (0, None)
+
     def beside(self, entry: Entry) -> Place | None:
         """Where it can start now on resources that it shares."""
         job, partition = entry._pair
@@ -298,13 +305,13 @@ class Windows(WindowPlan):
         """Whether an entry can start on the nodes of a place as they are now."""
         job, partition = entry._pair
         nodes = place._allocation.mask(len(self._cluster.machine)) if place._open is None else place._open
-        found = self._cluster.select(job, partition, self._cluster.settled(nodes))
+        row, found = self._with_row(job, partition, self._cluster.settled(nodes))
         if found is None:
             job.reason = RESOURCES
             return Answer(None, RESOURCES)
         if job.wants[partition.name].by_looks and found.nodes == place._allocation.nodes:
             found = place._allocation  # How tasks are dealt goes by all nodes that could be used.
-        self.last_place = self._place_of(entry, found)
+        self.last_place = self._place_of(entry, found, row=row)
         return Answer(self.last_place)
 
     def names_of(self, allocation: Allocation) -> list[str]:
@@ -434,13 +441,13 @@ class Windows(WindowPlan):
             )
             if not free or self._at_limit(job, partition):
                 break
-            found = cluster.select(job, partition, usable)
+            row, found = self._with_row(job, partition, usable)
             if found is None:
                 room = entry, Place(self, entry, Allocation((), (), ()), _open=usable)
                 break
             if self._over_limit(job, partition, found):
                 break
-            places.append(self._place_of(entry, found))
+            places.append(self._place_of(entry, found, row=row))
             taken |= found.mask(len(cluster.machine))
             if accounting is not None:
                 accounting.count(job, partition, found)

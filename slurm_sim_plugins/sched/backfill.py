@@ -197,6 +197,8 @@ class Backfill:
         hole = plan.not_before(entry, max(now, others))
         if not (plan.sought or entry.drawn_by):
             self._uncount(entry, plan)
+        if hole is not None and others <= now < hole.start and (place := plan.beside(entry)):
+            hole = Hole(now, place, True)
         keeps = self._keeps(entry, now)
         if hole is None or hole.start > now + (60 * self.bf_window if keeps else 0):
             return
