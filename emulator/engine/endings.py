@@ -492,6 +492,7 @@ class Endings(Part):
             job.came_in(self.cluster.whole(self.cluster.now))
         # It is of no age, also in a number that it gets at once.
         job.eligible = job.accrue = None
+        self.policies.sent_back(job)
         if job.suspended_by_operator and not job.priority:
             job.hold("JobHeldAdmin")
         elif self.parameters.rules.REQUEUED_GO_LAST and not (self.ideal or job.fixed_priority or job.hold_after):

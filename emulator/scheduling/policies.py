@@ -210,6 +210,13 @@ class Policies:
         self._had[job.id] = tres_of(job, allocation, partition, self._cluster.machine)
         self.changed(job)
 
+    def sent_back(self, job: ControlledJob) -> None:
+        """A job is requeued: until it is planned again it counts with the CPUs that it asks for (recorded)."""
+        job.planned_cpus = 0.0
+        if job.counted_cpus:
+            job.counted_cpus = 0.0
+            self.changed(job)
+
     def started(self, job: ControlledJob) -> None:
         """A job has started: it counts with what it asks for, should it wait again."""
         if self._had.pop(job.id, None) is not None:
