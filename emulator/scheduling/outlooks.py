@@ -45,7 +45,8 @@ def stretches_of(nodes: int) -> Stretches:
     """Room for the stretches of so many nodes."""
     fixed, heads = np.zeros((2, nodes), dtype=np.uint8)
     wide, owner, pieces, room = np.empty((4, nodes), dtype=np.int64)
-    stretches = Stretches(fixed, heads, wide, owner, pieces, np.empty((2, nodes), dtype=np.int64), room)
+    cuts, begins = np.empty((2, nodes), dtype=np.int64), np.empty(nodes + 1, dtype=np.int64)
+    stretches = Stretches(fixed, heads, wide, owner, pieces, cuts, room, begins)
     forget(stretches)
     return stretches
 

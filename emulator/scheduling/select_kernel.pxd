@@ -40,9 +40,10 @@ cpdef long long gres_of(Code code, long long[:, ::1] free, long long node) noexc
 @cython.locals(cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, least=cython.longlong, there=cython.longlong)
 cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
 @cython.locals(
-    cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, node=cython.longlong, least=cython.longlong,
-    there=cython.longlong, many=cython.longlong)
-cpdef void count_pieces(Code code, Counts counts, const long long[::1] pieces, long long[::1] capacity) noexcept
+    cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, least=cython.longlong, there=cython.longlong,
+    many=cython.longlong)
+cpdef void count_pieces(
+    Code code, Counts counts, const long long[::1] begins, long long pieces, long long[::1] capacity) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
 @cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong, singly=cython.longlong)
 cpdef long long pick(
@@ -57,13 +58,16 @@ cdef long long _pick(
     long long[:, ::1] sets, long long[:, ::1] taken) except -1
 @cython.locals(found=cython.longlong, missing=cython.longlong, many=cython.longlong, by_last=bint)
 cpdef long long pick_pieces(
-    Code code, long long[:, ::1] machine, const long long[::1] weights, const long long[::1] pieces,
-    long long[::1] capacity, long long[::1] room, long long[:, ::1] sets, long long[:, ::1] taken) except -1
+    Code code, long long[:, ::1] machine, const long long[::1] weights, const long long[::1] begins,
+    const long long[::1] pieces, long long[::1] capacity, long long[::1] room, long long[:, ::1] sets,
+    long long[:, ::1] taken) except -1
 @cython.locals(first=cython.longlong)
 cdef void _spread(const long long[::1] pieces, long long[::1] capacity, long long[::1] room) noexcept
-@cython.locals(many=cython.longlong, first=cython.longlong, units=cython.longlong, node=cython.longlong)
+@cython.locals(
+    many=cython.longlong, first=cython.longlong, units=cython.longlong, node=cython.longlong, piece=cython.longlong,
+    behind=cython.longlong)
 cdef long long _sets_of_pieces(
-    bint any_weight, long long level, const long long[::1] pieces, long long[::1] capacity, long long[:, ::1] machine,
+    bint any_weight, long long level, const long long[::1] begins, long long[::1] capacity, long long[:, ::1] machine,
     long long[:, ::1] sets) noexcept
 cdef long long _by_switches(
     Code code, long long[:, ::1] table, const long long[::1] weights, long long[::1] capacity,

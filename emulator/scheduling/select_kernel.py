@@ -211,17 +211,16 @@ def count(code: Code, counts: Counts, capacity: Ints) -> None:
     counts.cpus, counts.nodes, counts.big = cpus, nodes, big
 
 
-def count_pieces(code: Code, counts: Counts, pieces: Ints, capacity: Ints) -> None:
+def count_pieces(code: Code, counts: Counts, begins: Ints, pieces: int, capacity: Ints) -> None:
     """As :func:`count`, where the nodes of a piece are alike: see :mod:`emulator.scheduling.stretches`."""
-    cpus = nodes = big = node = 0
+    cpus = nodes = big = 0
     least = code.big
-    while node < len(capacity):
-        there, many = capacity[node], pieces[node] - node
+    for piece in range(pieces):
+        there, many = capacity[begins[piece]], begins[piece + 1] - begins[piece]
         if there:
             cpus += there * many
             nodes += many
             big += many if there >= least else 0
-        node = pieces[node]
     counts.cpus, counts.nodes, counts.big = cpus, nodes, big
 
 
@@ -285,7 +284,15 @@ def _may_suffice(code: Code, capacity: Ints) -> bool:
 
 
 def pick_pieces(
-    code: Code, machine: Ints, weights: Ints, pieces: Ints, capacity: Ints, room: Ints, sets: Ints, taken: Ints
+    code: Code,
+    machine: Ints,
+    weights: Ints,
+    begins: Ints,
+    pieces: Ints,
+    capacity: Ints,
+    room: Ints,
+    sets: Ints,
+    taken: Ints,
 ) -> int:
     """As :func:`pick`, where the nodes of a piece are alike: what is known of them is noted at the first one.
 
@@ -295,7 +302,8 @@ def pick_pieces(
         code: the request.
         machine: the machine as rows.
         weights: all weights, ascending.
-        pieces: where each ends; see :mod:`emulator.scheduling.stretches`.
+        begins: the first nodes of the pieces, and the number of nodes; see :mod:`emulator.scheduling.stretches`.
+        pieces: where each ends, at its first node.
         capacity: CPUs that it could have on each node of a piece.
         room: for a number of each node.
         sets: room for sets of neighbours.
@@ -310,7 +318,7 @@ def pick_pieces(
         for rank in range(len(weights)):
             if _done(code, found, missing) or found >= code.most_nodes:
                 break
-            many = _sets_of_pieces(len(weights) == 1, weights[rank], pieces, capacity, machine, sets)
+            many = _sets_of_pieces(len(weights) == 1, weights[rank], begins, capacity, machine, sets)
             found, missing = _from_sets(code, machine, pieces, capacity, sets, many, taken, found, missing)
         if _done(code, found, missing):
             return found
@@ -329,18 +337,20 @@ def _spread(pieces: Ints, capacity: Ints, room: Ints) -> None:
         first = pieces[first]
 
 
-def _sets_of_pieces(any_weight: bool, level: int, pieces: Ints, capacity: Ints, machine: Ints, sets: Ints) -> int:
+def _sets_of_pieces(any_weight: bool, level: int, begins: Ints, capacity: Ints, machine: Ints, sets: Ints) -> int:
     """Fill in the sets of neighbours, of one weight or of any; how many they are."""
-    many, first, units, node = 0, -1, 0, 0
+    many, first, units, node, piece = 0, -1, 0, 0, 0
     while node < len(capacity):
+        piece += 1
+        behind = begins[piece]
         if capacity[node] > 0 and (any_weight or machine[MACHINE_WEIGHT, node] == level):
             if first < 0:
                 first, units = node, 0
-            units += capacity[node] * (pieces[node] - node)
+            units += capacity[node] * (behind - node)
         elif first >= 0:
             sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
             many, first = many + 1, -1
-        node = pieces[node]
+        node = behind
     if first >= 0:
         sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
         many += 1

@@ -7,8 +7,8 @@ cdef class Stretches:
     cdef unsigned char[::1] fixed, heads
     cdef long long[::1] wide, owner, pieces
     cdef long long[:, ::1] cuts
-    cdef long long[::1] room
-    cdef long long many
+    cdef long long[::1] room, begins
+    cdef long long many, count
 
 cpdef void forget(Stretches stretches) except *
 @cython.locals(fixed="unsigned char[::1]")
@@ -31,7 +31,9 @@ cdef long long _part(
     long long used) noexcept
 @cython.locals(
     heads="unsigned char[::1]", wide=cython.longlong[::1], owner=cython.longlong[::1], pieces=cython.longlong[::1],
-    head=cython.longlong, size=cython.longlong)
+    head=cython.longlong, size=cython.longlong, begins=cython.longlong[::1], count=cython.longlong)
 cdef void _link(Stretches stretches) noexcept
-@cython.locals(parent=cython.longlong)
+@cython.locals(begins=cython.longlong[::1], place=cython.longlong, parent=cython.longlong, later=cython.longlong)
 cpdef void cut(Stretches stretches, long long node) noexcept
+@cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong)
+cdef long long _behind(long long[::1] begins, long long count, long long node) noexcept

@@ -54,12 +54,13 @@ cdef class Work:
     cdef public double planned
 
 @cython.locals(
-    first=cython.longlong[::1], until=cython.double[::1], stretches=Stretches, wide=cython.longlong[::1],
-    pieces=cython.longlong[::1], node=cython.longlong, room=cython.longlong, piece=cython.longlong,
-    behind=cython.longlong)
+    first=cython.longlong[::1], until=cython.double[::1], stretches=Stretches,
+    begins=cython.longlong[::1], owner=cython.longlong[::1], node=cython.longlong)
 cpdef long long may_start(
     Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? -2
-@cython.locals(machine=Machine, stretches=Stretches)
+@cython.locals(
+    machine=Machine, stretches=Stretches, begins=cython.longlong[::1], pieces=cython.longlong[::1],
+    room=cython.longlong[::1])
 cdef long long _picked(
     Request request, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except -1
 @cython.locals(first=cython.longlong[::1], machine=Machine)
@@ -92,15 +93,14 @@ cpdef (long long, long long, long long) place(
     Request request, Columns slots, Work work, bint goes_on, long long most) except *
 @cython.locals(whole=double)
 cdef double _whole(Request request, double end) noexcept
-@cython.locals(slot=cython.longlong)
+@cython.locals(slot=cython.longlong, outlook=Outlook, stretches=Stretches)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(
     kept=cython.longlong[::1], room=cython.longlong[::1], capacity=cython.longlong[::1], first=cython.longlong[::1],
-    stretches=Stretches, wide=cython.longlong[::1], pieces=cython.longlong[::1], node=cython.longlong,
-    piece=cython.longlong, behind=cython.longlong)
+    stretches=Stretches, begins=cython.longlong[::1], owner=cython.longlong[::1], node=cython.longlong)
 cdef void _lay_out(Outlook outlook, Work work) noexcept
 @cython.locals(
-    room=cython.longlong[::1], capacity=cython.longlong[::1], pieces=cython.longlong[::1], piece=cython.longlong)
+    room=cython.longlong[::1], capacity=cython.longlong[::1], stretches=Stretches, begins=cython.longlong[::1])
 cdef void _fill(Outlook outlook, Work work) noexcept
 @cython.locals(stretches=Stretches, parent=cython.longlong, child=cython.longlong)
 cdef void _cut_as_slots(Outlook outlook, Work work) noexcept

@@ -178,15 +178,12 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
         return 0
     if request.length >= outlook.asked and (outlook.left_cpus < code.cpus or outlook.left_nodes < code.min_nodes):
         return 0
-    counts, first, until, node, stretches = Counts(), outlook.first, slots.until, 0, outlook.machine.stretches
-    wide, pieces = stretches.wide, stretches.pieces
-    while node < len(capacity):
-        room, piece, behind = first[node], node, wide[node]
-        while piece < behind:
-            capacity[piece] = room if until[piece] > end else 0
-            piece = pieces[piece]
-        node = behind
-    count_pieces(code, counts, pieces, capacity)
+    counts, first, until, stretches = Counts(), outlook.first, slots.until, outlook.machine.stretches
+    begins, owner = stretches.begins, stretches.owner
+    for piece in range(stretches.count):
+        node = begins[piece]
+        capacity[node] = first[owner[node]] if until[node] > end else 0
+    count_pieces(code, counts, begins, stretches.count, capacity)
     outlook.asked, outlook.left_cpus, outlook.left_nodes = request.length, counts.cpus, counts.nodes
     if not enough(code, counts):
         return 0
@@ -195,9 +192,8 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
 
 def _picked(request: Request, capacity: Ints, sets: Ints, taken: Ints) -> int:
     machine, stretches = request.outlook.machine, request.outlook.machine.stretches
-    return pick_pieces(
-        request.code, machine.rows, machine.weights, stretches.pieces, capacity, stretches.room, sets, taken
-    )
+    begins, pieces, room = stretches.begins, stretches.pieces, stretches.room
+    return pick_pieces(request.code, machine.rows, machine.weights, begins, pieces, capacity, room, sets, taken)
 
 
 def fits_alone(request: Request, found: int, capacity: Ints, sets: Ints, taken: Ints, witness: Ints) -> bool:
@@ -418,7 +414,7 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     work.tried = work.time = begin
     if begin == inf:
         return
-    outlook = request.outlook
+    outlook, stretches = request.outlook, request.outlook.machine.stretches
     work.runs = work.gone = 0
     work.failed = -1
     _lay_out(outlook, work)
@@ -427,7 +423,7 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
         _give(request, work.gone, work, False)
         _fill(outlook, work)
     if request.code.big > 1:
-        count_pieces(request.code, work.counts, outlook.machine.stretches.pieces, work.capacity)
+        count_pieces(request.code, work.counts, stretches.begins, stretches.count, work.capacity)
     else:
         work.counts.cpus, work.counts.nodes = outlook.cpus[work.runs], outlook.nodes[work.runs]
         work.counts.big = work.counts.nodes
@@ -439,24 +435,21 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
 
 def _lay_out(outlook: Outlook, work: Work) -> None:
     """Note at each piece what there is before any run ends, and that no slot keeps it: the job could have all that."""
-    kept, room, first, stretches, node = work.kept, work.room, outlook.first, outlook.machine.stretches, 0
-    wide, pieces, capacity = stretches.wide, stretches.pieces, work.capacity
+    kept, room, capacity, first, stretches = work.kept, work.room, work.capacity, outlook.first, outlook.machine.stretches
+    begins, owner = stretches.begins, stretches.owner
     work.cuts = stretches.many
-    while node < len(room):
-        piece, behind = node, wide[node]
-        while piece < behind:
-            room[piece] = capacity[piece] = first[node]
-            kept[piece] = 0
-            piece = pieces[piece]
-        node = behind
+    for piece in range(stretches.count):
+        node = begins[piece]
+        room[node] = capacity[node] = first[owner[node]]
+        kept[node] = 0
 
 
 def _fill(outlook: Outlook, work: Work) -> None:
     """The job could have all that there is on each piece after the runs that have ended."""
-    room, capacity, pieces, piece = work.room, work.capacity, outlook.machine.stretches.pieces, 0
-    while piece < len(room):
-        capacity[piece] = room[piece]
-        piece = pieces[piece]
+    room, capacity, stretches = work.room, work.capacity, outlook.machine.stretches
+    begins = stretches.begins
+    for piece in range(stretches.count):
+        capacity[begins[piece]] = room[begins[piece]]
 
 
 def _cut_as_slots(outlook: Outlook, work: Work) -> None:
