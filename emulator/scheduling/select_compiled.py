@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from emulator.scheduling import tree_compiled as tree
-from emulator.scheduling.select_kernel import Code, choose, give, nodes_of
+from emulator.scheduling.select_kernel import Code, are_too_few, choose, give, nodes_of
 from emulator.scheduling.select_rows import FREE_GRES, FREE_JOBS, FREE_MEMORY, FREE_UNITS, SETS
 from slurm_sim_plugins.nodes import FAR, NO_GRES, Allocation, Free, Ints, Machine, Mask, Want, alike, neighbours, shared
 from slurm_sim_plugins.select.cons_tres import allocate
@@ -155,6 +155,8 @@ class Selector:
 
     def select(self, want: Want, code: Code, free: Free, usable: Mask) -> Allocation | None:
         """As :func:`slurm_sim_plugins.select.cons_tres.best_fit`."""
+        if are_too_few(code, free.table):
+            return None
         choice = want.choices[0]
         allowed = (usable if choice.takes_all else usable & choice.mask).view(np.uint8)
         found = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)

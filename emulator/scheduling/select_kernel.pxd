@@ -20,6 +20,8 @@ cdef class Counts:
 cpdef long long choose(
     Code code, const unsigned char[::1] usable, long long[:, ::1] machine, const long long[::1] weights,
     long long[:, ::1] free, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except -1
+@cython.locals(units="const long long[::1]", there=cython.longlong)
+cpdef bint are_too_few(Code code, const long long[:, ::1] free) noexcept
 cpdef void fill(
     Code code, const unsigned char[::1] usable, long long[:, ::1] machine, long long[:, ::1] free,
     long long[::1] capacity) except *

@@ -110,6 +110,19 @@ def choose(
     return pick(code, machine, weights, capacity, sets, taken) if enough(code, counts) else 0
 
 
+def are_too_few(code: Code, free: Ints) -> bool:
+    """Whether fewer units are free in all than a job wants: mostly so where none of its partition's starts.
+
+    It is not asked of what is not counted by units alone.
+    """
+    if not code.plain or code.whole:
+        return False
+    units, there = free[FREE_UNITS], 0
+    for node in range(len(units)):
+        there += max(units[node], 0)
+    return there < code.cpus
+
+
 def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
     """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]

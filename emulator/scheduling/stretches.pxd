@@ -16,7 +16,7 @@ cpdef void tell_apart(Stretches stretches, const long long[:, ::1] rows, long lo
 @cython.locals(fixed="unsigned char[::1]", owner=cython.longlong[::1], found=bint)
 cpdef bint mixes(Stretches stretches, const unsigned char[::1] usable) noexcept
 @cython.locals(
-    heads="unsigned char[::1]", fixed="unsigned char[::1]", there="const long long[::1]", before=cython.longlong,
+    heads="unsigned char[::1]", fixed="unsigned char[::1]", there="const long long[::1]",
     used=cython.longlong)
 cpdef void divide(
     Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,

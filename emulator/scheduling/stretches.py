@@ -91,11 +91,9 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
     heads[0] = 1
     for row in range(len(free)):
         there = free[row]
-        before = there[0]
         for node in range(1, len(fixed)):
-            # It is rarely written, so that compiled code need not look up where everything lies.
-            if there[node] != before:
-                heads[node], before = 1, there[node]
+            # It is written each time: a loop that asks first is not made into one of many nodes at a time.
+            heads[node] |= there[node] != there[node - 1]
     for run in range(len(index)):
         _mark(stretches, entries, index[run, FIRST], index[run, MANY])
     _link(stretches)
