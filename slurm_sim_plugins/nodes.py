@@ -239,6 +239,7 @@ class Free:
         jobs: how many jobs are on each node.
         table: all that as rows: units, memory, jobs, then the kinds.
         shared: whether units are not counted: any number of jobs may have them.
+        changes: how often a job came or went.
     """
 
     units: Ints
@@ -247,6 +248,7 @@ class Free:
     jobs: Ints
     table: Ints
     shared: bool = False
+    changes: int = 0
 
     @classmethod
     def of(cls, table: Ints, kinds: Sequence[Gres], shared: bool = False) -> Free:
@@ -274,6 +276,7 @@ class Free:
         self._change(allocation, 1, jobs=0)
 
     def _change(self, allocation: Allocation, sign: int, jobs: int = 1) -> None:
+        self.changes += 1
         if type(allocation.nodes) is tuple:
             add(self.table, allocation.nodes, allocation.units, allocation.memory, sign, -sign * jobs, self.shared)
             for kind, counts in allocation.gres.items():

@@ -38,6 +38,7 @@ cdef class Outlook:
 cpdef void look(Outlook outlook, Code code) except *
 cpdef void look_later(Machine machine, Runs runs) except *
 cpdef void settle(Outlook outlook) except *
+cpdef void ask_again(Outlook outlook) noexcept
 @cython.locals(
     code=Code, machine=Machine, stretches=Stretches, run=cython.longlong, cpus=cython.longlong,
     nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong, many=cython.longlong,

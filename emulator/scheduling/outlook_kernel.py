@@ -119,6 +119,11 @@ def settle(outlook: Outlook) -> None:
         look(outlook, outlook.code)
 
 
+def ask_again(outlook: Outlook) -> None:
+    """Other slots are there: what they leave was not asked."""
+    outlook.asked = inf
+
+
 def look_on(outlook: Outlook) -> None:
     """Look at the nodes after one more run."""
     code, machine, stretches, run = outlook.code, outlook.machine, outlook.machine.stretches, outlook.seen

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look, look_later
+from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, ask_again, free_after, look, look_later
 from emulator.scheduling.run_kernel import span
 from emulator.scheduling.run_rows import ID, NODE
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.select_rows import MACHINE_CORES
-from emulator.scheduling.stretches import Stretches, forget, mixes, tell_apart
+from emulator.scheduling.stretches import Stretches, forget, mixes, tell_apart, uncut
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -79,6 +79,7 @@ class Outlooks(Scratch):
         self._alone: list[tuple[int, str, bool]] = []
         self._spare: list[Known] = []
         self._room, self._up = (0, 0), b""
+        self._seen: tuple[int, int] | None = None
 
     def begin(self, first: bool, parted: bool, given_back: GivenBack | None = None) -> bool:
         """Other runs are there, or end at other times: the nodes are looked at again.
@@ -94,7 +95,6 @@ class Outlooks(Scratch):
         self._base, self._planned = self._cluster.free, self._table.planned()
         if self._cluster.epilogs is not None:
             self._leave_out_dead()
-        self._there[:] = self._base.table
         self._entries = self._table.entries if given_back is None else self._shared(given_back)
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
         wider, others_up = room != self._room, up != self._up
@@ -107,13 +107,31 @@ class Outlooks(Scratch):
             # Nodes that were told apart may be used by the same jobs again.
             forget(self.stretches)
             self.weighed()
-        self._divide()
+        seen, before = self._as_seen(given_back), None if wider else self._seen
+        if seen is not None and seen == before:
+            self._look_as_before()
+        else:
+            self._there[:] = self._base.table
+            self._divide()
+        self._seen = seen
         self._spare += map(self._known.pop, list(self._known) if all_again else self._alone)
         self._alone.clear()
         if wider:
             # They have room for fewer runs.
             self._spare.clear()
         return all_again
+
+    def _as_seen(self, given_back: GivenBack | None) -> tuple[int, int] | None:
+        """How often jobs came and went by now, and runs became others; None if what is found goes by more than that."""
+        if given_back is not None or self._cluster.epilogs is not None or self._table.is_late():
+            return None
+        return self._base.changes, self._table.changes
+
+    def _look_as_before(self) -> None:
+        """No run came or went since the cycle before: what was found is true still, but for what slots leave of it."""
+        uncut(self.stretches)
+        for known in self._known.values():
+            ask_again(known.outlook)
 
     def _leave_out_dead(self) -> None:
         """What runs had that have ended is there at once: jobs that look find nothing now, not even on their nodes."""
@@ -133,6 +151,7 @@ class Outlooks(Scratch):
 
     def weighed(self) -> None:
         """Nodes may have other weights."""
+        self._seen = None
         tell_apart(self.stretches, self._rows, MACHINE_CORES + 1)
 
     def _divide(self) -> None:

@@ -28,12 +28,13 @@ class RunTable:
         ends: when each is planned to end, in seconds.
         index: a row for each; see :mod:`emulator.scheduling.run_rows`.
         entries: a column for each node of each.
+        changes: how often any of that became another.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._kinds = list(cluster.machine.gres)
-        self.count = self._used = self._wasted = 0
+        self.count = self._used = self._wasted = self.changes = 0
         self.ends: Reals = np.empty(256)
         self.index: Ints = np.zeros((256, 4), dtype=np.int64)
         self.entries: Ints = np.zeros((NODE + 4 + len(self._kinds), 1024), dtype=np.int64)
@@ -64,6 +65,7 @@ class RunTable:
         self._odd.discard(job.id)
         if self._stale:
             return
+        self.changes += 1
         self._wasted += take_out(self.ends, self.index, self.count, self._raw.pop(job.id), job.id)
         self.count -= 1
         if self._wasted > 4096 and 2 * self._wasted > self._used:
@@ -78,13 +80,17 @@ class RunTable:
         if self._stale or self._odd:
             self._make()
         ends, index = self.ends[: self.count], self.index[: self.count]
-        if self.count and ends[0] <= now:
+        if self.is_late():
             late = int(ends.searchsorted(now, side="right"))
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
             order = np.lexsort((index[:, PLACE], ends))
             ends, index = ends[order], index[order]
         return ends, index
+
+    def is_late(self) -> bool:
+        """Whether any run is past its limit: its planned end goes by what time it is."""
+        return bool(self.count and self.ends[0] <= self._cluster.now)
 
     def in_turn(self) -> tuple[Reals, Ints, Ints]:
         """Planned ends as of now, ascending; where the columns of each begin, and the last ones end; these columns."""
@@ -108,6 +114,7 @@ class RunTable:
         self.count = self._used = self._wasted = 0
         self._raw.clear()
         self._stale = bool(self._odd)
+        self.changes += 1
         runs = [job for job in self._cluster.running.values() if job.run is not None]
         place = self._cluster.order.listed.place
         for end, _, job in sorted((self._end(job), place(job), job) for job in runs):
@@ -124,6 +131,7 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
+        self.changes += 1
         place, many = self._cluster.order.listed.place(job), len(job.run.allocation.nodes)
         put_in(self.ends, self.index, self.count, end, job.id, place, self._used, many)
         self.count += 1

@@ -21,6 +21,7 @@ cpdef bint mixes(Stretches stretches, const unsigned char[::1] usable) noexcept
 cpdef void divide(
     Stretches stretches, const long long[:, ::1] free, const long long[:, ::1] index, const long long[:, ::1] entries,
     long long[:, ::1] parts, long long[:, ::1] bounds) except *
+cpdef void uncut(Stretches stretches) noexcept
 @cython.locals(
     heads="unsigned char[::1]", node=cython.longlong, behind=cython.longlong, entry=cython.longlong)
 cdef void _mark(Stretches stretches, const long long[:, ::1] entries, long long first, long long many) noexcept

@@ -105,6 +105,14 @@ def divide(stretches: Stretches, free: Ints, index: Ints, entries: Ints, parts: 
     stretches.many = 0
 
 
+def uncut(stretches: Stretches) -> None:
+    """The wide stretches are as they were before any slot cut them."""
+    for index in range(stretches.many):
+        stretches.heads[stretches.cuts[CHILD, index]] = 0
+    stretches.many = 0
+    _link(stretches)
+
+
 def _mark(stretches: Stretches, entries: Ints, first: int, many: int) -> None:
     """A stretch begins where a run begins to have nodes, or gives back something else, and behind its last node."""
     heads, entry = stretches.heads, first

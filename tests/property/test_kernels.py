@@ -123,6 +123,7 @@ def test_the_same_nodes_are_taken_and_tasks_dealt(seed: int) -> None:
         own["room"] = np.full(len(machine), seed % 3 - 1)
         with np.errstate(over="ignore"):
             found = form.choose(code, usable, table, machine.weights, free.copy(), *given)
+            assert not (found and form.are_too_few(code, free))
             if found:
                 cpus = dict(zip(*own["taken"][:, :found].tolist(), strict=True))
                 form.put_in_order(found, own["taken"], own["room"])
@@ -152,7 +153,8 @@ def test_of_pieces_those_nodes_are_taken_that_are_of_single_nodes(seed: int) -> 
     for form in forms(SELECT):
         code, one, other = form.Code(**numbers), arrays(draws, len(owner)), arrays(draws, len(owner))
         room, given = np.empty(len(owner), dtype=np.int64), (one["sets"], one["taken"])
-        found = form.pick_pieces(code, table, machine.weights, pieces, capacity.copy(), room, *given)
+        begins = np.array([*(behind - wide), len(owner)])
+        found = form.pick_pieces(code, table, machine.weights, begins, pieces, capacity.copy(), room, *given)
         left.append([found, one["taken"][:, :found].tolist()])
         found = form.pick(code, table, machine.weights, single.copy(), other["sets"], other["taken"])
         left.append([found, other["taken"][:, :found].tolist()])
@@ -224,7 +226,8 @@ class Scene:
         planned = np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries
         fixed, heads = np.zeros((2, size), dtype=np.uint8)
         wide, self.owner, pieces, each = np.zeros((4, size), dtype=np.int64)
-        alike = stretches.Stretches(fixed, heads, wide, self.owner, pieces, np.zeros((2, size), dtype=np.int64), each)
+        cuts, begins = np.zeros((2, size), dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
+        alike = stretches.Stretches(fixed, heads, wide, self.owner, pieces, cuts, each, begins)
         if apart:
             fixed[:] = 1
         else:

@@ -35,7 +35,9 @@ class Nodes:
         fixed, self.heads = np.zeros((2, size), dtype=np.uint8)
         self.wide, self.owner, self.pieces, room = np.zeros((4, size), dtype=np.int64)
         self.cuts = np.zeros((2, size), dtype=np.int64)
-        self.stretches = form.Stretches(fixed, self.heads, self.wide, self.owner, self.pieces, self.cuts, room)
+        self.begins = np.zeros(size + 1, dtype=np.int64)
+        arrays = fixed, self.heads, self.wide, self.owner, self.pieces, self.cuts, room, self.begins
+        self.stretches = form.Stretches(*arrays)
         form.forget(self.stretches)
         self.apart = np.zeros(size, dtype=bool)
 
@@ -51,6 +53,13 @@ class Nodes:
         assert self.form.mixes(self.stretches, usable) == mixed
         self.apart[1:] |= differ
         return mixed
+
+    def check_uncut(self, heads: list[int]) -> None:
+        """Stretches are as they were before they were cut."""
+        self.form.uncut(self.stretches)
+        assert np.flatnonzero(self.heads).tolist() == heads
+        assert [int(self.pieces[head]) for head in heads] == [int(self.wide[head]) for head in heads]
+        assert self.begins[: len(heads) + 1].tolist() == [*heads, self.size]
 
     def divide(self, draws: np.random.Generator) -> list[list[int]]:
         """Other runs are there; where stretches begin, and which of them each run has."""
@@ -111,6 +120,8 @@ def test_nodes_of_a_stretch_are_alike(seed: int) -> None:
                 wide |= {node} - {size}
             assert np.flatnonzero(nodes.heads).tolist() == sorted(wide)
             assert [int(nodes.pieces[head]) for head in sorted(wide)] == [*sorted(wide)[1:], size]
+            assert nodes.begins[: len(wide) + 1].tolist() == [*sorted(wide), size]
             said.append(nodes.cuts.tolist())
+            nodes.check_uncut(said[-2][0])
         left.append(said)
     assert left[0] == left[1]
