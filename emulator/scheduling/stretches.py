@@ -25,8 +25,8 @@ class Stretches:
         pieces: where the piece ends that begins at it.
         cuts: pieces that slots cut, in the order in which that was done.
         room: for a number of each node.
-        begins: the first nodes of all pieces, ascending, and behind them the number of nodes: who goes through all
-            pieces goes by these, for in compiled code to follow ``pieces`` takes many times as long.
+        begins: the first nodes of all pieces, ascending, and behind them the number of nodes. A walk through all pieces
+            goes by these: in compiled code to follow ``pieces`` takes several times as long.
         many: how many cuts there are.
         count: how many pieces there are.
     """

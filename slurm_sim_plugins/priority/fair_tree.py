@@ -6,7 +6,6 @@ Source: Slurm's documentation, fair_tree ("Algorithm", "Ties"); observations F3,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -14,7 +13,7 @@ UNUSED = float("inf")
 """Shares over usage of those who have used nothing: they come first."""
 
 
-_LEVEL_FS, _IS_USER = attrgetter("level_fs"), attrgetter("is_user")
+_LEVEL_FS = attrgetter("level_fs")
 
 
 class Share(Protocol):
@@ -80,7 +79,8 @@ def rank(root: Share, raw: Any) -> None:
 
 
 def _weigh(share: Share, used: float, used_above: float, used_by_all: float) -> None:
-    share.norm_usage = min(used / used_by_all, 1.0) if used_by_all else 0.0
+    # Not by min(): this is done for each association in each period.
+    share.norm_usage = (used / used_by_all if used < used_by_all else 1.0) if used_by_all else 0.0
     share.effective = effective = used / used_above if used_above else 0.0
     if share.shares is None:
         # A user who has his parent's shares is the first of his account.
@@ -110,18 +110,29 @@ class _Walk:
             siblings: those there are.
             tied: whether the first of them has the rank of the user before.
         """
-        # Of equals users come first, and accounts are taken together.
-        ordered = sorted(siblings, key=_IS_USER, reverse=True)
-        ordered.sort(key=_LEVEL_FS, reverse=True)
-        before: float | None = None
-        for weight, equals in groupby(ordered, _LEVEL_FS):
-            for is_user, group in groupby(equals, _IS_USER):
-                together = tied if before is None else before == weight
-                if is_user:
-                    self._users_of(list(group), tied=together)
-                else:
-                    self.level([child for account in group for child in account.children], tied=together)
-                before = weight
+        ordered = sorted(siblings, key=_LEVEL_FS, reverse=True)
+        begin, many = 0, len(ordered)
+        while begin < many:
+            first, behind = ordered[begin], begin + 1
+            while behind < many and ordered[behind].level_fs == first.level_fs:
+                behind += 1
+            if first.is_user and behind == begin + 1 and not (tied and begin == 0):
+                # Most users have no equals.
+                self._rank = self._next
+                self._next -= 1
+                first.factor = self._rank / self._users
+            else:
+                self._equals(ordered[begin:behind], tied=tied and begin == 0)
+            begin = behind
+
+    def _equals(self, siblings: Sequence[Share], *, tied: bool) -> None:
+        """Of equals users come first, and accounts are taken together."""
+        users = [share for share in siblings if share.is_user]
+        if users:
+            self._users_of(users, tied=tied)
+        below = [child for share in siblings if not share.is_user for child in share.children]
+        if below:
+            self.level(below, tied=tied or bool(users))
 
     def _users_of(self, users: Sequence[Share], *, tied: bool) -> None:
         if not tied:
