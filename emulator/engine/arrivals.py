@@ -17,6 +17,7 @@ from emulator.scheduling.entries import first_reason, forget_settled, of_record
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
 from emulator.scheduling.job_mgr import (
     NOT_AVAILABLE,
+    SEVERAL_RESERVATIONS,
     UNAVAILABLE,
     ask_for,
     bound_nodes,
@@ -39,7 +40,6 @@ log = logging.getLogger(__name__)
 
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
-SEVERAL_RESERVATIONS = "Slurm's own main loop alone tries a job in several reservations, not a plugin with schedule"
 RESERVATION_DENIED = "Access denied to requested reservation"
 NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""

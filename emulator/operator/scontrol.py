@@ -34,7 +34,7 @@ from emulator.operator.update import (
     with_tasks,
 )
 from emulator.operator.which import fields_in, jobs_named, no_field, to_all
-from emulator.scheduling.job_mgr import TIME_MIN_INVALID
+from emulator.scheduling.job_mgr import SEVERAL_RESERVATIONS, TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import EMPTY, Job
 from emulator.state.run import State
@@ -45,6 +45,7 @@ from slurm_sim_plugins.errors import InputError
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
     from emulator.state.cluster import Cluster
+    from emulator.workload.sbatch import BatchOptions
 
 WHICH = ("jobid", "", "jobname")
 """Fields of an update that say which jobs it is about, or a word alone; after the first two the last is a new name."""
@@ -352,6 +353,7 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
     if key == "numnodes":
         job.least_nodes = 0
     options = change(job.options, value)
+    _check_reservations(options, job, controller)
     if key == "reqnodelist" and not rules.SOME_OF_NAMED:
         options = with_all_named(options)
     if key == "licenses" and job.state is State.RUNNING and not options.licenses_of:
@@ -364,6 +366,12 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
         controller.arrivals.watch_switches(job)
     if of_cpus and job.eligible is not None and not job.held_by:
         job.reason = "None"  # until it is looked at again
+
+
+def _check_reservations(options: BatchOptions, job: Job, controller: Controller) -> None:
+    """Refuse several reservations where no loop tries a job in each of them."""
+    if "," in options.reservation and controller.scheduler.has_main_loop:
+        raise InputError(f"{SEVERAL_RESERVATIONS}: ReservationName={options.reservation} for job {job.id}")
 
 
 VERBS: dict[str, Action] = {

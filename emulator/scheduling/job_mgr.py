@@ -37,6 +37,7 @@ MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
 UNAVAILABLE = (NOT_AVAILABLE, NO_SWITCH)
 """Words that end what Slurm says of jobs for which there are no nodes."""
+SEVERAL_RESERVATIONS = "Slurm's own main loop alone tries a job in several reservations, not a plugin with schedule"
 NOT_ENOUGH_CPUS = "CPU count per node can not be satisfied"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
 NO_GROUP = "User's group not permitted to use this partition"

@@ -40,3 +40,20 @@ def test_it_starts_or_is_refused(scheduler: str, taken: bool, clock: Clock) -> N
     assert [(request.id, "several reservations" in why) for request, why in controller.arrivals.rejected] == (
         [] if taken else [(1, True)]
     )
+
+
+@pytest.mark.parametrize(("scheduler", "taken"), [("sched/backfill", True), ("sched/easy", False)])
+def test_an_update_is_carried_out_or_refused(scheduler: str, taken: bool) -> None:
+    conf = parse_slurm_conf(CONF)
+    requests = [JobRequest(1, 20.0, 30.0, parse_sbatch(["-N1", "-t5", "--begin=now+60"]), "u")]
+    create = "create reservation ReservationName={} StartTime=now Duration=60 Nodes={} Users=u"
+    actions = [(5.0, partial(scontrol, create.format(*of))) for of in (("a", "n1"), ("b", "n2"))]
+    actions.append((30.0, partial(scontrol, "update JobId=1 ReservationName=a,b")))
+    selection = plugins_of(conf, {"SchedulerType": scheduler})
+    controller = Controller(conf, requests, actions=actions, selection=selection)
+    controller.run(4000.0)
+    (job,) = controller.cluster.jobs.values()
+    assert job.runs and job.options.reservation == ("a,b" if taken else "")
+    assert [("ReservationName=a,b for job 1" in why, at) for at, why in controller.refused] == (
+        [] if taken else [(True, 30.0)]
+    )
