@@ -435,13 +435,8 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
 
 def _lay_out(outlook: Outlook, work: Work) -> None:
     """Note at each piece what there is before any run ends, and that no slot keeps it: the job could have all that."""
-    kept, room, capacity, first, stretches = (
-        work.kept,
-        work.room,
-        work.capacity,
-        outlook.first,
-        outlook.machine.stretches,
-    )
+    kept, room, capacity = work.kept, work.room, work.capacity
+    first, stretches = outlook.first, outlook.machine.stretches
     begins, owner = stretches.begins, stretches.owner
     work.cuts = stretches.many
     for piece in range(stretches.count):
