@@ -140,6 +140,11 @@ class Endings(Part):
         stints = self.stints
         if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
             return
+        if not self.reservations.by_name:
+            # Mostly the run of which that was noted has ended by itself.
+            stints.sweep_due = stints.next_sweep()
+            if self.cluster.now < stints.sweep_due:
+                return
         self.sweep_limits()
         self._sweep_reservations()
         self.reservations.replace()
