@@ -156,7 +156,7 @@ def victims(
 
 
 class _Way:
-    """Makes way for a job: finds whom to preempt for what it wants.
+    """Makes way for a job: finds the jobs to preempt for what it wants.
 
     Args:
         job: who preempts.
