@@ -708,4 +708,5 @@ def reserves(job: Job, cluster: Cluster) -> bool:
     parameters = cluster.parameters
     if job.below_threshold or waited(job, cluster) < parameters.bf_min_age_reserve:
         return False
-    return job.priority >= parameters.bf_min_prio_reserve
+    # Numbers of a plugin may be negative: 0 is no bound.
+    return not parameters.bf_min_prio_reserve or job.priority >= parameters.bf_min_prio_reserve
