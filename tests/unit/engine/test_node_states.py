@@ -133,8 +133,8 @@ def test_failures_are_those_of_the_seed_and_of_no_policy(tmp_path: Path) -> None
     assert result.records.jobs["end"].tolist() == same.records.jobs["end"].tolist()
     assert {"NODE_FAIL", "COMPLETED"} <= set(result.records.jobs["state"].tolist())
     assert failures(2, tmp_path)[0][:5] != first[:5]
-    other, shortest = failures(1, tmp_path, priority="priority/sjf")
-    assert shortest.records.jobs["start"].tolist() != result.records.jobs["start"].tolist()
+    other, in_order = failures(1, tmp_path, scheduler="sched/builtin")
+    assert in_order.records.jobs["start"].tolist() != result.records.jobs["start"].tolist()
     both = min(len(first), len(other))
     assert both > 20
     assert first[:both] == other[:both]
