@@ -137,18 +137,19 @@ class Endings(Part):
         """Kill what has exceeded its limit."""
         for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
             self.terminate(self.cluster.jobs[job_id], State.TIMEOUT)
-        stints = self.stints
-        if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
+        if not self.reservations.by_name and not self._any_is_due():
             return
-        if not self.reservations.by_name:
-            # Mostly the run of which that was noted has ended by itself.
-            stints.sweep_due = stints.next_sweep()
-            if self.cluster.now < stints.sweep_due:
-                return
         self.sweep_limits()
         self._sweep_reservations()
         self.reservations.replace()
-        stints.sweep_due = stints.next_sweep()
+        self.stints.sweep_due = self.stints.next_sweep()
+
+    def _any_is_due(self) -> bool:
+        """Whether a sweep ends any run; mostly the one for which it was to come has ended by itself."""
+        stints, now = self.stints, self.cluster.now
+        if now >= stints.sweep_due:
+            stints.sweep_due = stints.next_sweep()
+        return now >= stints.sweep_due
 
     def reservation_over(self, name: str) -> None:
         """Reservations that are over come again, if they do; what runs in them goes on."""

@@ -123,7 +123,7 @@ class Tres:
         A limit of ``gres/gpu:a`` is held against ``--gpus=a:2`` alone, though ``--gpus=2`` counts as what it got once
         it runs (recorded). A job of whole nodes has all of theirs.
         """
-        if want.whole:
+        if want.whole or not any(type_ for _, _, type_ in self._gres):
             return amounts
         named = {(name, type_) for name, type_, _ in (*want.gres, *want.gres_total)}
         named |= {(one.name, one.type) for one in options.of_tasks}

@@ -370,7 +370,7 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 
 def _check_reservations(options: BatchOptions, job: Job, controller: Controller) -> None:
     """Refuse several reservations where no loop tries a job in each of them."""
-    if "," in options.reservation and controller.scheduler.has_main_loop:
+    if options.names_several and controller.scheduler.has_main_loop:
         raise InputError(f"{SEVERAL_RESERVATIONS}: ReservationName={options.reservation} for job {job.id}")
 
 

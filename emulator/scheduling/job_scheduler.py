@@ -189,7 +189,7 @@ class _Pass:
             while left and job.state is State.PENDING:
                 partition = left.pop(0)
                 move(job, partition, self._cluster)
-                if job.priority > 0 and (partition.name, job.reservation) not in self._failed:
+                if not job.on_hold and (partition.name, job.reservation) not in self._failed:
                     self._try(job, partition)
 
     def _takes(self, job: Job, partition: Partition) -> bool:

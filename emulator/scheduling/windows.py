@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -655,13 +656,19 @@ class Windows(WindowPlan):
         future = self._future(job, partition)
         if self._by_users and self._cluster.parts_users(job):
             return self._earliest_of_user(job, partition, begin, limit, future)
-        bounds, allowed = self.slots.edges, self._cluster.usable(job, partition)
+        bounds, chosen = self.slots.edges, self._chosen(job, partition)
+        allowed = self._cluster.usable(job, partition)
         while begin < math.inf:
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
             usable = allowed & self._unkept(job, begin, limit)
             want = self._with_counts(job, partition, begin, later, usable)
-            found = None if want is None else self._first_of(job, partition, begin, later, usable, want)
+            starts = (
+                self._will_run(job, partition, later, usable, ends, one)
+                for mask, one in _each_choice(want, chosen)
+                for ends in (future.of_nodes(begin, later, usable & mask, self._by_tries),)
+            )
+            found = min(filter(None, starts), key=itemgetter(0), default=None)
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
@@ -777,24 +784,6 @@ class Windows(WindowPlan):
             found = self._cluster.choose(planned_want(job, partition, self._cluster), left, usable)
             found = found or self._shared_later(job, partition, usable, time, free)
             self.slots.delay = found is not None
-
-    def _first_of(
-        self, job: Job, partition: Partition, begin: float, later: float, usable: Mask, want: Want
-    ) -> tuple[float, Allocation] | None:
-        """When and where a job starts of which all nodes share one of some features (``[a|b]``): where it can first.
-
-        Each of them is planned by itself, as the runs on its nodes end. (Asked of three versions.)
-        """
-        future, best, several = self._future(job, partition), None, len(want.choices) > 1
-        for choice in want.choices:
-            chosen, one = self._chosen(job, partition), want
-            if several:
-                chosen, one = choice.mask, replace(want, choices=(choice,))
-            ends = future.of_nodes(begin, later, usable & chosen, self._by_tries)
-            found = self._will_run(job, partition, later, usable, ends, one)
-            if found is not None and (best is None or found[0] < best[0]):
-                best = found
-        return best
 
     def _with_counts(self, job: Job, partition: Partition, begin: float, later: float, usable: Mask) -> Want | None:
         """What a job is planned with, with nodes for each count of features (``[a*2&b*1]``); None if there are none.
@@ -1026,6 +1015,20 @@ class Windows(WindowPlan):
 
     def _no_slots(self) -> Slots:
         return Slots(len(self._cluster.machine))
+
+
+def _each_choice(want: Want | None, chosen: Mask) -> Iterator[tuple[Mask, Want]]:
+    """What a job is planned with, and the nodes that have the features for it: of ``[a|b]`` each by itself.
+
+    All nodes share one of them then, and it is planned where it can start first. (Asked of three versions.)
+    """
+    if want is None:
+        return
+    if len(want.choices) == 1:
+        yield chosen, want
+        return
+    for choice in want.choices:
+        yield choice.mask, replace(want, choices=(choice,))
 
 
 def _give(job: Job, licenses: tuple[tuple[str, int], ...]) -> None:

@@ -225,7 +225,7 @@ class Job:
     @property
     def names_several(self) -> bool:
         """Whether it asks for several reservations: it is tried in each of them, and nowhere else."""
-        return "," in self.request.options.reservation
+        return self.request.options.names_several
 
     @property
     def reservations(self) -> list[str]:

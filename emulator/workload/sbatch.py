@@ -240,6 +240,11 @@ class BatchOptions:
         return (*self.gpus_per_task, *self.gres_per_task)
 
     @property
+    def names_several(self) -> bool:
+        """Whether it asks for several reservations."""
+        return "," in self.reservation
+
+    @property
     def asks_by_socket(self) -> bool:
         """Whether it asks for tasks of a socket, or for sockets or free cores of them."""
         return self.tasks_per_socket is not None or self.sockets is not None or self.cores_per_socket is not None
