@@ -107,8 +107,8 @@ class Outlooks(Scratch):
             # Nodes that were told apart may be used by the same jobs again.
             forget(self.stretches)
             self.weighed()
-        seen, before = self._as_seen(given_back), None if wider else self._seen
-        if seen is not None and seen == before:
+        seen = self._as_seen(given_back)
+        if seen is not None and seen == self._seen:
             self._look_as_before()
         else:
             self._there[:] = self._base.table
