@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from emulator.state.job import Job
 from emulator.state.order import Order, first_in_queue, many_before, rank_in_queue
+from emulator.workload.sbatch import BatchOptions
 
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
@@ -19,7 +20,7 @@ PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1),
 def job_of(number: int, priority: float, partitions: list[int], reservation: str = "") -> Any:
     """A job that waits."""
     there: Any = [PARTITIONS[index] for index in partitions]
-    options = SimpleNamespace(reservation=reservation, nice=0)
+    options = BatchOptions(reservation=reservation)
     request: Any = SimpleNamespace(id=number, array=None, task=0, options=options, het_job_id=None)
     job = Job(request, there, {}, 60.0, None, request_class=0)
     job.priority, job.eligible = priority, 0.0
