@@ -36,6 +36,8 @@ DIRECTIVES = {
     "initializedcheck": False,
 }
 """Options of Cython; integers are divided as Python divides them, for that is its default."""
+DIMENSIONS = 3
+"""One more than columns have at most: what hands on a column copies that many lengths and strides, eight by default."""
 FLAGS = ["-O3", "-g0", "-fwrapv", "-ffp-contract=off"]
 """No symbols for debuggers, which make it five times as large; whole numbers overflow as numpy's do, and a product is
 rounded before it is added to something."""
@@ -133,6 +135,9 @@ class BuildKernels(build_ext):
         return there and built.is_file() and built.read_text(encoding="utf-8") == digests
 
     def _translate(self) -> None:
+        from Cython.Compiler import Options
+
+        Options.buffer_max_dims = DIMENSIONS  # Read as other modules of Cython are imported.
         from Cython.Build import cythonize
 
         folder = str(Path(self.build_temp) / "c")
