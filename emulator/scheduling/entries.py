@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import numpy as np
 
@@ -142,8 +143,10 @@ def _is_behind(job: Job, cluster: Cluster) -> bool:
         return False
     lowest, age = min(each.tier for each in job.partitions), cluster.parameters.bf_min_age_reserve
     not_ahead = (*NOT_AHEAD, *AT_MAXIMA) if rules.PRIORITY_WHERE_NODES_OVERLAP else NOT_AHEAD
+    # One of the highest rank is the likeliest, and any one is enough.
+    ranked = (other for _, other, _ in cluster.order.by_rank())
     # The cheapest question comes first: most new jobs are asked about all that wait.
-    for other in cluster.waiting.values():
+    for other in chain(ranked, cluster.waiting.values()):
         if other.eligible is None or not _goes_before(other, job, lowest, rules):
             continue
         if not other.reason.startswith(not_ahead) and (not age or waited(other, cluster) >= age):

@@ -217,6 +217,10 @@ class Order:
         self._lent = True
         return pairs
 
+    def by_rank(self) -> Iterator[Pair]:
+        """All of them by their ranks alone, whichever may preempt others, while none comes or goes."""
+        return iter(self._as_they_are())
+
     def __iter__(self) -> Iterator[Pair]:
         """All of them, in order, while none comes or goes."""
         return iter(self._as_they_are() if self.preempts is None else self.pairs())
