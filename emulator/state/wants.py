@@ -351,11 +351,14 @@ def _largest_first(asked: Asked) -> bool:
 def _kind_by_kind(asked: Asked) -> bool:
     """Whether whole nodes of one weight are looked at kind by kind: if no jobs share or preempt, without switches.
 
-    In 22.05 each node is a kind of its own, as each has a line of its own where Slurm reads them.
+    In 22.05 each node is a kind of its own, as each has a line of its own where Slurm reads them. From 26.05 on
+    neither sharing nor preemption matters.
     """
     if not asked.whole_nodes:
         return False
     partition, cluster = asked.partition, asked.cluster
+    if asked.rules.SHARED_NODES_BY_KINDS:
+        return cluster.machine.tree is None
     shares = asked.options.share and partition.oversubscribe in ("FORCE", "YES")
     shares = shares or (partition.oversubscribe == "FORCE" and has_rows(partition))
     preempts = cluster.conf.parameters.text("PreemptType").lower() not in ("", "preempt/none")

@@ -289,6 +289,12 @@ def _linear(conf: SlurmConf) -> str:
     return "which nodes jobs get" if conf.parameters.text("SelectType").lower() == "select/linear" else ""
 
 
+def _linear_shared(conf: SlurmConf) -> str:
+    preempts = conf.parameters.text("PreemptType").lower() not in ("", "preempt/none")
+    kinds = len({(node.cpus, node.real_memory) for node in conf.nodes}) > 1
+    return _linear(conf) if kinds and (preempts or _sharing(conf)) else ""
+
+
 def _shares(conf: SlurmConf) -> str:
     shares = any(gres.name in SHARED for node in conf.nodes for gres in node.gres)
     return "jobs with GPUs, on nodes of which others have shares" if shares else ""
@@ -598,6 +604,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_SHARE_TASKS": _tasks_and_gpus,
     "TASKS_BIND_NODES_OF_GRES": _tasks_and_gpus,
     "WHOLE_NODES_BY_SIZE": _linear,
+    "SHARED_NODES_BY_KINDS": _linear_shared,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
     "TASKS_FILL_SOCKETS": _counted_sockets,

@@ -347,6 +347,14 @@ class Rules:
         *("linear_weights-22.05", "linear_weights-24.11", "linear_weights-26.05", "lines_22", "lines_24", "lines_26"),
         *("lines_planned_22", "lines_planned_24", "linear_kinds_24", "linear_kinds_26"),
     )
+    SHARED_NODES_BY_KINDS: bool = _rule(
+        "26.05",
+        "select/linear looks at nodes kind by kind, as slurm.conf names them, also where jobs share them or preempt: "
+        "-n5 gets two small nodes that are named first",
+        "it looks at all nodes of one weight together, and gives one that suffices",
+        "not named in the release notes; 150 questions to each of two versions show it",
+        *("linear_shared_kinds-26.05", "linear_preempting_kinds-26.05"),
+    )
     SHARES_KEEP_GPUS: bool = _rule(
         "24.11",
         "a GPU of which a job has shares (shard, mps) is not given whole",

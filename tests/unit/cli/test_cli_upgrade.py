@@ -103,6 +103,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "GPUS_SHARE_TASKS": "",
         "TASKS_BIND_NODES_OF_GRES": "",
         "WHOLE_NODES_BY_SIZE": "",
+        "SHARED_NODES_BY_KINDS": "",
         "SHARES_KEEP_GPUS": "",
         "RANGE_IS_FILLED": "jobs of a range of nodes with --ntasks-per-node or --nodelist",
         "TASKS_FILL_SOCKETS": "",
