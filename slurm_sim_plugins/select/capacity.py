@@ -26,7 +26,7 @@ def capacity_of(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         capacity = np.minimum(capacity, tasks * want.cpus_per_task)
     capacity = _of_free_sockets(want, machine, free, units, capacity)
     if want.socket_tasks:
-        capacity = _of_sockets(want, machine, capacity)
+        capacity = _of_sockets(want, machine, units, capacity)
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
     if want.memory_per_node or want.memory_per_gpu:
@@ -125,9 +125,13 @@ def most_of_socket(want: Want, machine: Machine) -> Ints:
     return -(-most // core_threads(want, machine))
 
 
-def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
-    """CPUs of as many tasks as the sockets of each node may have; none where there are not enough for one of them."""
-    most = np.minimum(capacity, machine.sockets * want.socket_tasks * want.cpus_per_task)
+def _of_sockets(want: Want, machine: Machine, units: Ints, capacity: Ints) -> Ints:
+    """CPUs of as many tasks as the sockets of each node may have; none where there are not enough for one of them.
+
+    Where sockets are counted, only those that are free have any.
+    """
+    sockets = np.where(machine.units == machine.sockets, units, machine.sockets)
+    most = np.minimum(capacity, sockets * want.socket_tasks * want.cpus_per_task)
     return np.where(most // want.cpus_per_task < want.socket_tasks, 0, most)
 
 
@@ -254,6 +258,9 @@ def units_of(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         units = np.where(
             (of_socket > 1) & (cores > of_socket), np.maximum(units, np.minimum(cores, free.units[taken])), units
         )
+        if want.socket_tasks:
+            sockets = np.minimum(-(-cpus // (want.socket_tasks * want.cpus_per_task)), free.units[taken])
+            units = np.where(of_socket > 1, np.maximum(units, sockets), units)
     return units
 
 
