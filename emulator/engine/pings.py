@@ -15,7 +15,7 @@ FIRST = 3.0
 """Seconds from the controller's start to its first ping; all nodes have registered shortly before."""
 REGISTERED = 1.0
 """How long before it."""
-ANSWERS = 0.2
+ANSWERS = 0.05
 """Seconds until a node answers the controller's question whether it is there."""
 
 

@@ -313,10 +313,30 @@ def parse_sbatch(
         last = ("gpus-per-node", "gpus-per-socket")
         for name, value in sorted(pairs, key=lambda pair: pair[0] in last and 1 + last.index(pair[0])):
             vars(asked).update(_values(asked, name, value, submitted))
-        return _no_node_without_gpu(_no_node_without_task(BatchOptions(**vars(asked))))
+        geometry = any(name == "extra-node-info" for name, _ in pairs)
+        options = _with_tasks_of_shape(BatchOptions(**vars(asked)), geometry)
+        return _no_node_without_gpu(_no_node_without_task(options))
 
     asked_for: BatchOptions = components(arguments, script, parse)
     return asked_for
+
+
+def _with_tasks_of_shape(options: BatchOptions, geometry: bool) -> BatchOptions:
+    """With sockets, cores or threads and a number of nodes, but no tasks: ``sbatch`` asks for a task for each of them.
+
+    ``--extra-node-info`` does without a number of nodes. (Asked of three versions.)
+
+    Args:
+        options: what is asked for.
+        geometry: whether that is stated.
+    """
+    shape = [each for each in (options.sockets, options.cores_per_socket, options.threads_per_core) if each is not None]
+    others = options.tasks, options.tasks_per_node, options.tasks_per_socket, options.hint or None
+    if not shape or any(each is not None for each in others) or options.max_nodes not in (None, options.min_nodes):
+        return options
+    if options.min_nodes is None and not geometry:
+        return options
+    return replace(options, tasks=(options.min_nodes or 1) * math.prod(shape))
 
 
 def _no_node_without_task(options: BatchOptions) -> BatchOptions:
