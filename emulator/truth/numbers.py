@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from emulator.engine.arrivals import NEW_RECORD
 from emulator.engine.controller import Controller
 
 NAMED = re.compile(r"(?i)((?:JobId=|scancel |hold |release |requeue |suspend |resume ))(\d+)")
@@ -30,16 +31,21 @@ def _given(controller: Controller) -> set[int]:
 
 
 def _of_tasks(controller: Controller) -> dict[int, int]:
-    """Ids of tasks that have started, by the next number that was free then; the last of an array keeps its own."""
+    """Ids of tasks that have started, by the next number that was free then; the last of an array keeps its own.
+
+    Submissions that were refused once Slurm had made a record of them took one, too.
+    """
     jobs = controller.cluster.jobs.values()
     came = [(job.request.submit, False, 0, job.request.array or job.id) for job in jobs]
+    came += [(one.submit, False, 0, 0) for one, words in controller.rejected if words.endswith(NEW_RECORD)]
     for tasks in controller.cluster.tasks.values():
         begun = sorted((task.runs[0].start, True, task.request.task, task.id) for task in tasks if task.runs)
         came += begun if len(begun) < len(tasks) else begun[:-1]
     highest, found = 0, dict[int, int]()
     for _, starts, _, number in sorted(came):
-        if starts:
+        if starts or not number:
             highest += 1
+        if starts:
             found[highest] = number
         else:
             highest = max(highest, number)
