@@ -157,7 +157,9 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     held = {key: [run and Held(*run) for run in runs] for key, runs in played["held"].items()}
     longer = outlasted(played["jobs"], played["timeline"], held, scripts)
     made |= {"overhead": typical(longer), "outlasted": longer} if longer else {}
-    seen = {key: runs for key, runs in held.items() if any(runs) and not _stood(played["timeline"].get(key, ()))}
+    # Components that were refused have runs in the log, and no job.
+    known = {key: runs for key, runs in held.items() if key in played["timeline"] and any(runs)}
+    seen = {key: runs for key, runs in known.items() if not _stood(played["timeline"][key])}
     made |= {"cleared": {key: [run and round(run.cleared, 3) for run in seen[key]] for key in seen}} if seen else {}
     said = {
         key: [run and run.said for run in runs] for key, runs in seen.items() if any(run and run.said for run in runs)

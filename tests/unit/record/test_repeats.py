@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from emulator.record import Options, record
-from emulator.record.record import dump, outlasted, typical
+from emulator.record.record import document, dump, outlasted, typical
 from emulator.record.repeats import merge
 from emulator.record.told import Held
 from emulator.truth import Known, judge
@@ -109,3 +109,13 @@ def test_runs_are_as_long_as_they_were_recorded(tmp_path):
     assert lengths == {"J": 10.1, "A_1": 12.0, "A_3": 10.5, "O": 10.5}
     left = {one.job: round(one.runs[0].gone - one.runs[0].end, 3) for one in emulated.ids.values()}
     assert left == {"J": 0.0, "A_1": 0.5, "A_3": 0.0, "O": 0.0}
+
+
+def test_runs_of_components_that_were_refused_are_left_out():
+    seen = [(1.0, {"JobState": "RUNNING"}), (6.2, {"JobState": "COMPLETED"})]
+    played = dict.fromkeys(("uptime", "second"), 24.0) | dict.fromkeys(("backfill", "decay", "rounds", "glances"))
+    played |= {"version": "26.05.5", "rounds_seen": [], "glances_seen": [], "actions": [], "rejected": []}
+    played |= {"jobs": [{"name": "a", "id": 1, "submit": 0.5, "run": 5}], "timeline": {"1": seen}}
+    runs = {key: [(5.2, 0.25, False)] for key in ("1", "3")}
+    made = document({"scenario": "a", "slurm_conf": "NodeName=n"}, played | {"held": runs}, 6.0)
+    assert made["cleared"] == {"1": [0.25]}
