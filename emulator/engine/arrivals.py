@@ -105,16 +105,18 @@ class Arrivals(Part):
         if not self._het_jobs and requests[0].het_job_id is not None:
             self._refuse(requests, NOT_SUPPORTED)
             return
-        for request in requests:
-            try:
+        try:
+            for request in requests:
                 taken.append(self._taken(request))
-            except RejectedError as error:
-                for jobs in taken:
-                    self._give_back(jobs)
-                self._refuse(requests, str(error))
-                if not str(error).endswith(BEFORE_RECORDS):
-                    self._leave_numbers(taken)
-                return
+                if len(taken) == len(requests) > 1 and self.cluster.accounting is not None:
+                    self.cluster.accounting.check_together([jobs[0] for jobs in taken])
+        except RejectedError as error:
+            for jobs in taken:
+                self._give_back(jobs)
+            self._refuse(requests, str(error))
+            if not str(error).endswith(BEFORE_RECORDS):
+                self._leave_numbers(taken)
+            return
         for jobs in taken:
             self.enter(jobs)
 

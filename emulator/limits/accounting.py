@@ -257,6 +257,42 @@ class Accounting:
         if acct_policy.never(job.account, self._wanted(job, partition), job.limit):
             raise RejectedError(acct_policy.POLICY)
 
+    def check_together(self, jobs: Sequence[LimitedJob]) -> None:
+        """Refuse components that are together beyond a limit on what runs, where limits deny them.
+
+        Those of one quality of service count together for its limits, and those of one association for this one's,
+        whatever else runs. (Asked of 26.05.)
+
+        Raises:
+            RejectedError: they are.
+        """
+        if not self.limits or not self._cluster.parameters.rules.LIMITS_DENY_COMPONENTS:
+            return
+        of_qualities, of_shares = dict[int, list[LimitedJob]](), dict[int, list[LimitedJob]]()
+        for job in jobs:
+            if job.account is not None:
+                of_shares.setdefault(id(job.account.share), []).append(job)
+                for quality, _ in job.account.own:
+                    of_qualities.setdefault(id(quality), []).append(job)
+        for key, some in of_qualities.items():
+            account = some[0].account
+            assert account is not None
+            bounds = next(bounds for quality, bounds in account.own if id(quality) == key)
+            if acct_policy.together_in(bounds, *self._asked_by(some)):
+                raise RejectedError(acct_policy.POLICY)
+        for some in of_shares.values():
+            account = some[0].account
+            assert account is not None
+            if acct_policy.together_on(account, *self._asked_by(some)):
+                raise RejectedError(acct_policy.POLICY)
+
+    def _asked_by(self, jobs: Sequence[LimitedJob]) -> tuple[int, Vector, Vector]:
+        """How many jobs there are, what they ask for, and for how many minutes."""
+        wanted = [self._wanted(job, job.partitions[0]) for job in jobs]
+        lasting = ([count * _minutes(job) for count in has] for job, has in zip(jobs, wanted, strict=True))
+        amounts, minutes = ([sum(counts) for counts in zip(*rows, strict=True)] for rows in (wanted, lasting))
+        return len(jobs), amounts, minutes
+
     def most_nodes(self, job: LimitedJob, partition: Partition | None = None) -> float:
         """How many nodes may be chosen for a job in a partition (None: in any); infinite where that is not limited."""
         if job.account is None or not self.limits:
@@ -818,6 +854,11 @@ def _counted_limit(job: LimitedJob, partition: Partition) -> float:
     if stated or job.named_first.default_time is not None:
         return min(job.limit, NO_LIMIT)
     return NO_LIMIT if partition.default_time is None else min(partition.default_time, NO_LIMIT)
+
+
+def _minutes(job: LimitedJob) -> float:
+    """The limit of a job in minutes; 0 for none."""
+    return job.limit / MINUTE if job.limit < math.inf else 0.0
 
 
 @lru_cache(maxsize=4096)

@@ -291,6 +291,43 @@ def never(account: Account, amounts: Vector, limit: float) -> str:
     return next(filter(None, found), "") or _never_on(account, amounts, minutes, limit)
 
 
+def together_in(bounds: Bounds, jobs: int, amounts: Vector, minutes: Vector) -> bool:
+    """Whether so many components together are beyond a limit of their quality of service on what runs.
+
+    Args:
+        bounds: its limits.
+        jobs: how many there are.
+        amounts: what they ask for.
+        minutes: the same, for how long that is.
+    """
+    counts = bounds.grp_jobs, bounds.max_jobs, bounds.max_jobs_account
+    of_all = bounds.grp_tres, bounds.max_tres_user, bounds.max_tres_account
+    of_minutes = bounds.grp_tres_run_mins, bounds.max_run_mins_user, bounds.max_run_mins_account
+    return _any_beyond(counts, of_all, of_minutes, jobs, amounts, minutes)
+
+
+def together_on(account: Account, jobs: int, amounts: Vector, minutes: Vector) -> bool:
+    """The same of a limit of their association; those above it do not matter."""
+    bounds = next(bounds for share, bounds in account.limits() if share is account.share)
+    counts = bounds.grp_jobs, bounds.max_jobs
+    return _any_beyond(counts, (bounds.grp_tres,), (bounds.grp_tres_run_mins,), jobs, amounts, minutes)
+
+
+def _any_beyond(
+    counts: Sequence[float | None],
+    of_all: Sequence[Limits],
+    of_minutes: Sequence[Limits],
+    jobs: int,
+    amounts: Vector,
+    minutes: Vector,
+) -> bool:
+    return (
+        any(_beyond(jobs, most) for most in counts)
+        or any(_exceeded(limits, amounts) is not None for limits in of_all)
+        or any(_exceeded(limits, minutes) is not None for limits in of_minutes)
+    )
+
+
 def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
     found = _first_exceeded(
         ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),

@@ -967,10 +967,11 @@ class Rules:
     LIMITS_DENY_COMPONENTS: bool = _rule(
         "26.05",
         "a heterogeneous job is refused if one of its components is by itself beyond a limit of its association or its "
-        "quality of service, also without DenyOnLimit",
+        "quality of service, also without DenyOnLimit, or if some together are beyond one on what runs: those of one "
+        "quality of service, or of one association (not of those above it)",
         "it waits",
-        "not named in the release notes; ten questions to each of three versions show it",
-        *("het_limits_22", "het_limits_24", "het_limits_26", "het_tres_26"),
+        "not named in the release notes; ten questions to each of three versions show it; 45 of components together",
+        *("het_limits_22", "het_limits_24", "het_limits_26", "het_tres_26", "het_together_26"),
     )
     COMPONENTS_COUNT_AS_ONE: bool = _rule(
         "26.05",
