@@ -55,12 +55,14 @@ class Tasks(NamedTuple):
         least: tasks on a node.
         most: tasks on a node.
         cpus_on_node: that a node must have.
+        stated: whether the job states them.
     """
 
     cpus: int
     least: int
     most: int
     cpus_on_node: int
+    stated: bool = True
 
 
 @dataclass(eq=False)
@@ -110,16 +112,21 @@ class Reach:
                 self.devices[one] = np.minimum(self.devices[one], np.where(first.cpus > 0, devices, self.devices[one]))
         return self
 
-    def cores_of(self, node: int) -> list[int]:
-        """Cores of each socket of a node that a job may have: the fullest ones keep those that no task needs."""
+    def cores_of(self, node: int, whole: bool = False) -> tuple[int, ...]:
+        """Cores of each socket of a node that a job may have: the fullest ones keep those that no task needs.
+
+        But where whole sockets are given from 24.11 on.
+        """
         left: list[int] = self.cores[:, node].tolist()
+        if whole and self.by_cpus:
+            return tuple(left)
         gives: list[bool] = self.of_devices[:, node].tolist()
         more = sum(left) - int(self.needed[node])
         while more > 0 and any(own for own, given in zip(left, gives, strict=True) if given):
             fullest = max(range(len(left)), key=lambda socket: (gives[socket], left[socket], -socket))
             left[fullest] -= 1
             more -= 1
-        return left
+        return tuple(left)
 
 
 @dataclass(eq=False)
@@ -201,6 +208,15 @@ class Binding:
                     yield self.kinds[kind][socket], share
                 yield kind, share
                 wanted, count = wanted - share, count - share
+
+    def there(
+        self, free: Mapping[Gres, Ints], request: Request, nodes: Sequence[int], cores: Ints
+    ) -> tuple[Ints, Ints]:
+        """Free devices of some nodes that are near cores of a job, of each socket, or near none; and all of them."""
+        own = self.free(free, request.name, request.kind)[:, list(nodes)]
+        wanted = [kind for kind in free if kind[0] == request.name and request.kind in ("", kind[1])]
+        all_of_them: Ints = np.sum([free[kind][list(nodes)] for kind in wanted], axis=0)
+        return all_of_them - np.where(cores > 0, 0, own).sum(axis=0), all_of_them
 
     def elsewhere(self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int]) -> int:
         """How many devices a node gives that needs give none: one, where it is near none of the job's cores (22.05)."""
@@ -385,6 +401,10 @@ class _State:
         reach.cpus = np.minimum(reach.cpus, np.maximum(needed, reach.cores.sum(axis=0) - left) * threads)
         if self.by_cpus and (self.enforced or one.stated):
             self.least = np.minimum(needed * threads, needed * threads if self.least is None else self.least)
+        elif self.enforced and one.on_node and self.tasks.stated:
+            # A core of each socket whose devices it has (22.05).
+            least = np.count_nonzero(reach.of_devices, axis=0) * threads
+            self.least = least if self.least is None else np.maximum(least, self.least)
 
     def _leave_others(self, more: Ints) -> None:
         """Leave cores of sockets that give no devices alone, as far as the tasks do not need them."""

@@ -37,10 +37,12 @@ class Sockets:
 
     Attributes:
         cores: of each socket of each node, (sockets, nodes); 0 where a node has not so many sockets.
+        whole: whether a job has all cores of a socket or none.
         kinds: resources without a name, one for each socket of a node, of which the node has as many as cores.
     """
 
     cores: Ints
+    whole: bool = False
 
     def __post_init__(self) -> None:
         self.kinds: list[Gres] = [("", f"{OF_SOCKET}{number}") for number in range(len(self.cores))]
@@ -89,7 +91,8 @@ class Sockets:
             asked: what it has on each of them.
         """
         left = left[:, nodes].T.tolist()
-        of_nodes = [over_sockets(own, one) for own, one in zip(left, asked, strict=True)]
+        give = whole_sockets if self.whole else over_sockets
+        of_nodes = [give(own, one) for own, one in zip(left, asked, strict=True)]
         return dict(zip(self.kinds, map(list, zip(*of_nodes, strict=True)), strict=True))
 
 
@@ -146,6 +149,20 @@ def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
         for socket in _in_turn([own - had for own, had in zip(those, given, strict=True)], cores - sum(given)):
             given[socket] += 1
     return given
+
+
+def whole_sockets(left: Sequence[int], asked: Asked) -> list[int]:
+    """Cores of each socket of a node that a job gets, where it has all of a socket or none.
+
+    It has those sockets of which it would have cores, as its devices are near some; else the first so many.
+
+    Args:
+        left: free cores of each socket.
+        asked: what it has there; if its devices are near none, ``cores`` are sockets.
+    """
+    free = [socket for socket, own in enumerate(left) if own]
+    used = [socket for socket, own in enumerate(over_sockets(left, asked)) if own] if asked.near else free[: asked.cores]
+    return [own if socket in used else 0 for socket, own in enumerate(left)]
 
 
 def _fill(given: list[int], usable: Sequence[int], cores: int) -> None:

@@ -76,10 +76,12 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
     index = {node.name: number for number, node in enumerate(nodes)}
     of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
     devices = devices_of(conf)
-    by_socket = (
-        by_socket or bool(of_sockets) or (devices is None and has_near_cores(conf)) or _sharing_goes_by_core(conf)
-    )
-    each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
+    near = devices is None and has_near_cores(conf)
+    by_socket = by_socket or bool(of_sockets) or near or _sharing_goes_by_core(conf)
+    if any(sockets):
+        # Whole sockets are counted: which of them a job has matters for the devices near them alone.
+        by_socket = near and all(sockets) and not of_sockets and not _sharing_goes_by_core(conf)
+    each_socket = _each_socket(conf, any(sockets)) if by_socket else None
     if each_socket is not None:
         for name in of_sockets:
             gres.update(zip(each_socket.of_pool(name), each_socket.cores.copy(), strict=True))
@@ -120,10 +122,14 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
     )
 
 
-def _each_socket(conf: SlurmConf) -> Sockets | None:
+def _each_socket(conf: SlurmConf, whole: bool) -> Sockets | None:
     """The cores of each socket; None where cores are not counted, or are given thread by thread.
 
     And where no socket has more than one, so that sockets with free cores are as many as cores are free.
+
+    Args:
+        conf: the configuration.
+        whole: whether sockets are counted.
     """
     parameters = conf.parameters
     if "CR_MEMORY" in {word.upper() for word in parameters.words("SelectTypeParameters")}:
@@ -132,7 +138,7 @@ def _each_socket(conf: SlurmConf) -> Sockets | None:
         return None
     if parameters.text("SelectType").lower() == "select/linear":
         return None
-    sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
+    sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes), whole)
     return sockets if (sockets.cores > 1).any() else None
 
 

@@ -204,6 +204,8 @@ def _given(
     again: bool = True,
 ) -> Allocation | None:
     """What a job gets of nodes of which it may have so many CPUs each; see :func:`_pick`."""
+    if near is not None and want.required is not None and not capacity[want.required].all():
+        return None
     picked = _pick(want, machine, free, capacity, sizes, near, again=again)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
@@ -434,7 +436,12 @@ def allocate(
     tasks: list[int] = (-(-cpus // want.cpus_per_task)).tolist() if wanted else []
     cpus = cpus if of_gpus is None else of_gpus
     had = machine.units[taken] if want.whole else units_of(want, machine, free, taken, cpus)
+    of_sockets = {} if machine.by_socket is None else _given_of_sockets(want, machine, free, taken, cpus, had, near)
+    if machine.by_socket is not None and machine.by_socket.whole:
+        had = machine.by_socket.used(of_sockets)
     memory = _memory_given(want, machine, taken, had, cpus)
+    if near is not None and want.memory_per_cpu and machine.by_socket is not None and machine.by_socket.whole:
+        memory = want.memory_per_cpu * _near_cpus(want, machine, machine.by_socket, of_sockets, taken, near)
     if want.of_rounds and (memory > free.memory[taken]).any():
         return None
     gres = gres_given(want, machine, free, nodes, tasks, None if near is None else near.devices) if wanted else {}
@@ -448,9 +455,7 @@ def allocate(
     if len(nodes) > want.nodes_with_tasks:
         gres = _of_first(gres, want.nodes_with_tasks, machine)
     if machine.by_socket is not None:
-        asked = _asked_of_sockets(want, machine, free, taken, had, near)
-        of_sockets = _given_of_sockets(want, machine, machine.by_socket, free, nodes, asked)
-        parts = np.stack([had, machine.by_socket.used(of_sockets)]).tolist()
+        parts = np.stack([_cores_in_all(machine.by_socket, of_sockets), machine.by_socket.used(of_sockets)]).tolist()
         gres = with_gpus_of_sockets(want, machine, free, nodes, parts, gres) | of_sockets
         gres = with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
     if want.pool:
@@ -475,14 +480,38 @@ def _of_first(gres: dict[Gres, list[int]], nodes: int, machine: Machine) -> dict
 
 
 def _given_of_sockets(
-    want: Want, machine: Machine, by_socket: Sockets, free: Free, nodes: list[int], asked: list[Asked]
+    want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints, had: Ints, near: Reach | None
 ) -> dict[Gres, list[int]]:
     """Cores of each socket that a job gets, also as those of its partition, where that bounds them."""
+    by_socket = machine.by_socket
+    assert by_socket is not None
     left = by_socket.free(free.gres) if want.whole else cores_left(want, machine, by_socket, free)
-    given = by_socket.given(left, nodes, asked)
+    if by_socket.whole and near is not None:
+        had = -(-cpus // core_threads(want, machine)[taken])
+    given = by_socket.given(left, taken.tolist(), _asked_of_sockets(want, machine, free, taken, had, near))
     if want.pool in machine.pool_sockets:
         given |= dict(zip(by_socket.of_pool(want.pool), given.values(), strict=True))
     return given
+
+
+def _near_cpus(
+    want: Want, machine: Machine, by_socket: Sockets, given: dict[Gres, list[int]], taken: Ints, near: Reach
+) -> Ints:
+    """CPUs of a job's sockets on each of its nodes: of those that give no devices as many as its tasks need."""
+    cores = np.array([given[kind] for kind in by_socket.kinds])
+    if near.by_cpus:
+        # From 24.11 on these have all of their CPUs, too.
+        return cores.sum(axis=0) * core_threads(want, machine)[taken]
+    needed = np.array([near.cores_of(node) for node in taken.tolist()]).T
+    own = np.where(near.of_devices[:, taken], cores, np.minimum(cores, needed))
+    cpus: Ints = own.sum(axis=0) * core_threads(want, machine)[taken]
+    return cpus
+
+
+def _cores_in_all(by_socket: Sockets, given: dict[Gres, list[int]]) -> Ints:
+    """Cores that a job has on each of its nodes."""
+    cores: Ints = np.sum([given[kind] for kind in by_socket.kinds], axis=0)
+    return cores
 
 
 def _asked_of_sockets(
@@ -495,10 +524,12 @@ def _asked_of_sockets(
     needed = -(-_most_tasks(want, machine, free)[taken] * want.cpus_per_task // threads)
     bounded = np.where(most * threads < FAR, most, 0), np.where(needed * threads < FAR, needed, 0)
     columns = (column.tolist() for column in (had, threads, *bounded))
-    of_devices = [()] * len(taken) if near is None else [tuple(near.cores_of(node)) for node in taken.tolist()]
+    whole = machine.by_socket is not None and machine.by_socket.whole
+    of_devices = [()] * len(taken) if near is None else [near.cores_of(node, whole) for node in taken.tolist()]
     tasks = want.stated_on_node if want.first_cores else None
+    fills = want.fills_sockets and not (whole and near is not None)
     return [
-        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets, those, tasks)
+        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, fills, those, tasks)
         for cores, of_core, of_socket, enough, those in zip(*columns, of_devices, strict=True)
     ]
 

@@ -80,7 +80,7 @@ def reach_of(
     if machine.binding.own_tasks:
         most = min(most, want.tasks)
     least = known if known < FAR else want.tasks_per_gpu or 1
-    tasks = Tasks(want.cpus_per_task, least, most, want.cpus_on_node)
+    tasks = Tasks(want.cpus_per_task, least, most, want.cpus_on_node, want.tasks < FAR)
     asked = [(one, machine.gres_free(free, one.name, one.kind)) for one in requests_of(want, machine)]
     enforced = want.enforces_binding
     return machine.binding.reach(free.gres, asked, tasks, capacity, cores, threads, first=first, enforced=enforced)
@@ -114,6 +114,9 @@ def with_devices(
         if machine.no_consume.intersection(kinds):
             continue
         counts = np.sum([given.get(kind, [0] * len(nodes)) for kind in kinds], axis=0).tolist()
+        if not (binding.by_cpus or one.on_node or one.for_task or one.cpus):
+            cores = np.array([given[kind] for kind in by_socket.kinds])
+            counts = _in_two_rounds(counts, binding.there(free.gres, one, nodes, cores))
         for kind in kinds:
             given.pop(kind, None)
         for index, node in enumerate(nodes):
@@ -124,4 +127,23 @@ def with_devices(
                 free.gres, one, node, counts[index], cores, threads[index], want.cpus_per_task
             ):
                 given.setdefault(kind, [0] * len(nodes))[index] += share
+    return given
+
+
+def _in_two_rounds(counts: Sequence[int], there: tuple[Ints, Ints]) -> list[int]:
+    """How many devices each node gives: each in turn those near the job's cores, then what is missing (22.05).
+
+    One is left for each node behind. (Asked of 22.05.)
+
+    Args:
+        counts: how many they would give if all were near; their sum is what the job has.
+        there: of each node those that are near the job's cores, and all.
+    """
+    missing, given = sum(counts), [0] * len(counts)
+    for places in there:
+        for index, most in enumerate(places.tolist()):
+            behind = sum(not each for each in given[index + 1 :])
+            share = max(min(most - given[index], missing - behind), 0)
+            given[index] += share
+            missing -= share
     return given

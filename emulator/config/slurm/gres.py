@@ -164,12 +164,18 @@ def check_near_cores(
         return
     why = {
         "cores are not counted": "CR_MEMORY" in (word.upper() for word in parameters.words("SelectTypeParameters")),
-        "sockets are counted": sockets_counted(parameters, partitions),
+        "sockets are counted, and bounded or shared": sockets_counted(parameters, partitions)
+        and ("GANG" in map(str.upper, parameters.words("PreemptMode")) or any(map(_bounds_or_shares, partitions))),
         "jobs share GPUs": any(one.name in SHARED for node in nodes for one in node.gres),
     }
     reason = next((reason for reason, holds in why.items() if holds), "")
     if stated is not None and reason:
         findings.notice(stated.location, f"Cores has no effect: {reason}")
+
+
+def _bounds_or_shares(partition: Partition) -> bool:
+    """Whether a partition bounds the CPUs of a socket, or its jobs may share them."""
+    return partition.max_cpus_per_socket is not None or partition.oversubscribe in ("FORCE", "YES")
 
 
 def check_gres_types(

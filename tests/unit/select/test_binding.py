@@ -104,7 +104,8 @@ def test_devices_are_near_a_socket_unless_they_are_near_all(gres: str, bound: bo
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("SelectTypeParameters=CR_Socket", "sockets are counted"),
+        ("SelectTypeParameters=CR_Socket", ""),
+        ("SelectTypeParameters=CR_Socket PreemptMode=SUSPEND,GANG", "sockets are counted"),
         ("SelectTypeParameters=CR_Core PreemptMode=SUSPEND,GANG", ""),
         ("SelectTypeParameters=CR_Core", ""),
     ],
