@@ -35,6 +35,7 @@ class Request(NamedTuple):
         cpus: that go with each of them.
         cpus_first: the same, as cores of their sockets alone are looked at.
         stated: whether the job says with how many CPUs they go, so that it gets these.
+        per_socket: of each socket of which it has cores, if that is stated; no other socket gives any.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Request(NamedTuple):
     cpus: int = 0
     cpus_first: int = 0
     stated: bool = False
+    per_socket: int = 0
 
 
 class Tasks(NamedTuple):
@@ -218,6 +220,16 @@ class Binding:
         all_of_them: Ints = np.sum([free[kind][list(nodes)] for kind in wanted], axis=0)
         return all_of_them - np.where(cores > 0, 0, own).sum(axis=0), all_of_them
 
+    def of_sockets(
+        self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int], least: int
+    ) -> int:
+        """How many devices a node gives of the sockets of a job's cores, and of others, if it is to have more."""
+        there: list[int] = self.free(free, request.name, request.kind)[:, node].tolist()
+        count = request.per_socket
+        given = [min(own, count) for own, had in zip(there, cores, strict=True) if had]
+        more = [count for own, had in zip(there, cores, strict=True) if not had and own >= count]
+        return sum(given) + sum(more[: max(least - len(given), 0)])
+
     def elsewhere(self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int]) -> int:
         """How many devices a node gives that needs give none: one, where it is near none of the job's cores (22.05)."""
         there = self.free(free, request.name, request.kind)[:, node].tolist()
@@ -229,7 +241,10 @@ class Binding:
         """From which sockets devices are taken, and how many of each at most; None for those that are near none."""
         used = [socket for socket, own in enumerate(cores) if own]
         in_all = max(sum(cores), 1)
-        if request.for_task:
+        if request.per_socket:
+            for socket in (*used, *(socket for socket, own in enumerate(cores) if not own)):
+                yield socket, request.per_socket
+        elif request.for_task:
             for socket in used:
                 yield socket, cores[socket] * threads // cpus_per_task * request.for_task
         elif self.by_cpus:
@@ -328,6 +343,7 @@ class _State:
         reach, size = self.reach, self.tasks.cpus
         self.stated |= one.stated
         near = _for_cpus(near, reach.cores, self.threads, cpus) if self.bound else near
+        near = np.where(near >= one.per_socket, near, 0)
         devices = others + self._from_sockets(one, near, others)
         most = np.minimum(one.most, reach.cpus // cpus) if cpus else one.most
         if self.by_cpus or cpus:
@@ -360,7 +376,7 @@ class _State:
         nodes, in_all = np.arange(cores.shape[1]), cores.sum(axis=0)
         least = -(-self.tasks.least * self.tasks.cpus // self.threads)
         total, enough = np.zeros_like(others), np.zeros(len(others), dtype=bool)
-        bound = one.on_node or one.most
+        bound = one.most if one.per_socket else one.on_node or one.most
         for socket in np.argsort(-cores, axis=0, kind="stable"):
             own, there = cores[socket, nodes], near[socket, nodes]
             if self.first and not self.by_cpus:

@@ -74,7 +74,7 @@ def with_gpus_of_sockets(
         parts: cores of each of them, and sockets that these are of.
         gres: what it gets besides.
     """
-    if not want.gpus_per_socket or want.all_gres:
+    if not want.gpus_per_socket or want.gpus_near_cores or want.all_gres:
         return gres
     gres = {kind: counts for kind, counts in gres.items() if kind[0] != SHARING}
     for name, kind, _ in want.gres:

@@ -161,7 +161,9 @@ def whole_sockets(left: Sequence[int], asked: Asked) -> list[int]:
         asked: what it has there; if its devices are near none, ``cores`` are sockets.
     """
     free = [socket for socket, own in enumerate(left) if own]
-    used = [socket for socket, own in enumerate(over_sockets(left, asked)) if own] if asked.near else free[: asked.cores]
+    used = (
+        [socket for socket, own in enumerate(over_sockets(left, asked)) if own] if asked.near else free[: asked.cores]
+    )
     return [own if socket in used else 0 for socket, own in enumerate(left)]
 
 

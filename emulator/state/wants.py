@@ -189,11 +189,16 @@ def _memory_differs(asked: Asked) -> bool:
 def _with_gres(want: Want, asked: Asked) -> Want:
     """How many GPUs and other generic resources."""
     options, rules, of_all = asked.options, asked.rules, _gpus_in_all(asked)
+    of_nodes, of_socket, near = _counts(_gres_of_nodes(options)), _gpus_per_socket(options), _near_cores(asked)
+    if of_socket and near:
+        # A socket with so many is enough.
+        of_nodes = tuple((name, kind, of_socket if name == GPU else count) for name, kind, count in of_nodes)
     return replace(
         want,
         all_gres=asked.alone,
-        gres=_counts(_gres_of_nodes(options)),
-        gpus_per_socket=_gpus_per_socket(options),
+        gres=of_nodes,
+        gpus_per_socket=of_socket,
+        gpus_near_cores=bool(of_socket) and near,
         gpus_by_cores=not rules.GPUS_GO_BY_SOCKETS,
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),
@@ -209,6 +214,12 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         idle_nodes_lack=asked.parameters.whole_cores,
         tasks_of_gpus=_tasks_of_gpus(options, of_all) if rules.TASKS_FOLLOW_GPUS and not asked.whole else 0,
     )
+
+
+def _near_cores(asked: Asked) -> bool:
+    """Whether GPUs of sockets are taken near cores: where gres.conf says which are, in 22.05."""
+    binding = asked.cluster.machine.binding
+    return binding is not None and not binding.by_cpus
 
 
 def _gpus_per_socket(options: BatchOptions) -> int:

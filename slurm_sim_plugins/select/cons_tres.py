@@ -435,13 +435,10 @@ def allocate(
     wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
     tasks: list[int] = (-(-cpus // want.cpus_per_task)).tolist() if wanted else []
     cpus = cpus if of_gpus is None else of_gpus
-    had = machine.units[taken] if want.whole else units_of(want, machine, free, taken, cpus)
-    of_sockets = {} if machine.by_socket is None else _given_of_sockets(want, machine, free, taken, cpus, had, near)
-    if machine.by_socket is not None and machine.by_socket.whole:
-        had = machine.by_socket.used(of_sockets)
+    had, of_sockets = _parts_of_nodes(want, machine, free, taken, cpus, near)
     memory = _memory_given(want, machine, taken, had, cpus)
-    if near is not None and want.memory_per_cpu and machine.by_socket is not None and machine.by_socket.whole:
-        memory = want.memory_per_cpu * _near_cpus(want, machine, machine.by_socket, of_sockets, taken, near)
+    if near is not None and want.memory_per_cpu and _gives_whole_sockets(machine):
+        memory = want.memory_per_cpu * _near_cpus(want, machine, of_sockets, taken, near)
     if want.of_rounds and (memory > free.memory[taken]).any():
         return None
     gres = gres_given(want, machine, free, nodes, tasks, None if near is None else near.devices) if wanted else {}
@@ -454,10 +451,7 @@ def allocate(
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
     if len(nodes) > want.nodes_with_tasks:
         gres = _of_first(gres, want.nodes_with_tasks, machine)
-    if machine.by_socket is not None:
-        parts = np.stack([_cores_in_all(machine.by_socket, of_sockets), machine.by_socket.used(of_sockets)]).tolist()
-        gres = with_gpus_of_sockets(want, machine, free, nodes, parts, gres) | of_sockets
-        gres = with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
+    gres = _with_sockets(want, machine, free, taken, gres, of_sockets)
     if want.pool:
         gres["", want.pool] = had.tolist()
     for mark in want.marks:
@@ -472,6 +466,42 @@ def allocate(
     )
 
 
+def _gives_whole_sockets(machine: Machine) -> bool:
+    """Whether it is known of which sockets jobs have all cores, or none."""
+    return machine.by_socket is not None and machine.by_socket.whole
+
+
+def _parts_of_nodes(
+    want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints, near: Reach | None
+) -> tuple[Ints, dict[Gres, list[int]]]:
+    """Units of nodes which a job has with so many CPUs, and cores of each socket, if it goes by them."""
+    had = machine.units[taken] if want.whole else units_of(want, machine, free, taken, cpus)
+    if machine.by_socket is None:
+        return had, {}
+    if machine.by_socket.whole and near is not None:
+        # Those of which it would have cores are whole.
+        had = -(-cpus // core_threads(want, machine)[taken])
+    of_sockets = _given_of_sockets(want, machine, machine.by_socket, free, taken, had, near)
+    return machine.by_socket.used(of_sockets) if machine.by_socket.whole else had, of_sockets
+
+
+def _with_sockets(
+    want: Want,
+    machine: Machine,
+    free: Free,
+    taken: Ints,
+    gres: dict[Gres, list[int]],
+    of_sockets: dict[Gres, list[int]],
+) -> dict[Gres, list[int]]:
+    """What a job gets, with cores of sockets, and the devices that go with these."""
+    if machine.by_socket is None:
+        return gres
+    nodes, cores = taken.tolist(), np.array([of_sockets[kind] for kind in machine.by_socket.kinds])
+    parts = np.stack([cores.sum(axis=0), machine.by_socket.used(of_sockets)]).tolist()
+    gres = with_gpus_of_sockets(want, machine, free, nodes, parts, gres) | of_sockets
+    return with_devices(want, machine, free, nodes, gres, core_threads(want, machine)[taken].tolist())
+
+
 def _of_first(gres: dict[Gres, list[int]], nodes: int, machine: Machine) -> dict[Gres, list[int]]:
     """What so many nodes at the beginning give, and nothing of the others; all, where devices are near sockets."""
     if machine.binding is not None:
@@ -480,38 +510,25 @@ def _of_first(gres: dict[Gres, list[int]], nodes: int, machine: Machine) -> dict
 
 
 def _given_of_sockets(
-    want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints, had: Ints, near: Reach | None
+    want: Want, machine: Machine, by_socket: Sockets, free: Free, taken: Ints, had: Ints, near: Reach | None
 ) -> dict[Gres, list[int]]:
     """Cores of each socket that a job gets, also as those of its partition, where that bounds them."""
-    by_socket = machine.by_socket
-    assert by_socket is not None
     left = by_socket.free(free.gres) if want.whole else cores_left(want, machine, by_socket, free)
-    if by_socket.whole and near is not None:
-        had = -(-cpus // core_threads(want, machine)[taken])
     given = by_socket.given(left, taken.tolist(), _asked_of_sockets(want, machine, free, taken, had, near))
     if want.pool in machine.pool_sockets:
         given |= dict(zip(by_socket.of_pool(want.pool), given.values(), strict=True))
     return given
 
 
-def _near_cpus(
-    want: Want, machine: Machine, by_socket: Sockets, given: dict[Gres, list[int]], taken: Ints, near: Reach
-) -> Ints:
-    """CPUs of a job's sockets on each of its nodes: of those that give no devices as many as its tasks need."""
-    cores = np.array([given[kind] for kind in by_socket.kinds])
-    if near.by_cpus:
-        # From 24.11 on these have all of their CPUs, too.
-        return cores.sum(axis=0) * core_threads(want, machine)[taken]
-    needed = np.array([near.cores_of(node) for node in taken.tolist()]).T
-    own = np.where(near.of_devices[:, taken], cores, np.minimum(cores, needed))
-    cpus: Ints = own.sum(axis=0) * core_threads(want, machine)[taken]
+def _near_cpus(want: Want, machine: Machine, given: dict[Gres, list[int]], taken: Ints, near: Reach) -> Ints:
+    """CPUs of a job's sockets on each of its nodes: of those that give no devices as many as its tasks need (22.05)."""
+    assert machine.by_socket is not None
+    cores = np.array([given[kind] for kind in machine.by_socket.kinds])
+    if not near.by_cpus:
+        needed = np.array([near.cores_of(node) for node in taken.tolist()]).T
+        cores = np.where(near.of_devices[:, taken], cores, np.minimum(cores, needed))
+    cpus: Ints = cores.sum(axis=0) * core_threads(want, machine)[taken]
     return cpus
-
-
-def _cores_in_all(by_socket: Sockets, given: dict[Gres, list[int]]) -> Ints:
-    """Cores that a job has on each of its nodes."""
-    cores: Ints = np.sum([given[kind] for kind in by_socket.kinds], axis=0)
-    return cores
 
 
 def _asked_of_sockets(
@@ -524,7 +541,7 @@ def _asked_of_sockets(
     needed = -(-_most_tasks(want, machine, free)[taken] * want.cpus_per_task // threads)
     bounded = np.where(most * threads < FAR, most, 0), np.where(needed * threads < FAR, needed, 0)
     columns = (column.tolist() for column in (had, threads, *bounded))
-    whole = machine.by_socket is not None and machine.by_socket.whole
+    whole = _gives_whole_sockets(machine)
     of_devices = [()] * len(taken) if near is None else [near.cores_of(node, whole) for node in taken.tolist()]
     tasks = want.stated_on_node if want.first_cores else None
     fills = want.fills_sockets and not (whole and near is not None)

@@ -38,7 +38,8 @@ def requests_of(want: Want, machine: Machine) -> list[Request]:
 def _request(want: Want, name: str, kind: str, on_node: int, most: int, for_task: int) -> Request:
     stated = want.stated_per_gpu if name == GPU else 0
     cpus = stated or (want.tasks_per_gpu * want.cpus_per_task if name == GPU else 0)
-    return Request(name, kind, on_node, most, for_task, cpus, cpus, bool(stated))
+    per_socket = want.gpus_per_socket if name == GPU and want.gpus_near_cores else 0
+    return Request(name, kind, on_node, FAR if per_socket else most, for_task, cpus, cpus, bool(stated), per_socket)
 
 
 def _share(want: Want, one: Request, others: int) -> int:
@@ -115,13 +116,15 @@ def with_devices(
             continue
         counts = np.sum([given.get(kind, [0] * len(nodes)) for kind in kinds], axis=0).tolist()
         if not (binding.by_cpus or one.on_node or one.for_task or one.cpus):
-            cores = np.array([given[kind] for kind in by_socket.kinds])
-            counts = _in_two_rounds(counts, binding.there(free.gres, one, nodes, cores))
+            own = np.array([given[kind] for kind in by_socket.kinds])
+            counts = _in_two_rounds(counts, binding.there(free.gres, one, nodes, own))
         for kind in kinds:
             given.pop(kind, None)
         for index, node in enumerate(nodes):
             cores = [given[kind][index] for kind in by_socket.kinds]
-            if not counts[index] and not binding.by_cpus:
+            if one.per_socket:
+                counts[index] = binding.of_sockets(free.gres, one, node, cores, want.node_sockets)
+            elif not counts[index] and not binding.by_cpus:
                 counts[index] = binding.elsewhere(free.gres, one, node, cores)
             for kind, share in binding.given(
                 free.gres, one, node, counts[index], cores, threads[index], want.cpus_per_task
