@@ -137,7 +137,9 @@ def _jobs_of(dependency: Dependency, cluster: Cluster) -> list[Job]:
 
 
 def _partner(others: list[Job], job: Job) -> list[Job]:
-    """The task of the same index, which is all that ``aftercorr`` waits for."""
+    """The task of the same index, which is all that ``aftercorr`` of a task waits for; a job without tasks for all."""
+    if job.request.array is None:
+        return others
     tasks = [other for other in others if other.request.array is not None]
     return [other for other in tasks if other.request.task == job.request.task] or others
 
