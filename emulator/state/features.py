@@ -1,8 +1,8 @@
 """Constraints: expressions over the features of nodes.
 
 ``a&b`` and ``a|b`` choose nodes; ``[a|b]`` wants all nodes of a job to share one of the
-features; ``[a*2&b*1]`` or ``[(a&c)*2&b*1]`` wants counts of nodes of each, ``a*2`` of one feature.
-A comma is an ``&``.
+features; ``[a*2&b*1]`` or ``[(a&c)*2&b*1]`` wants counts of nodes of each, and no others; ``a*2`` so many nodes of
+one feature, beside any others. A comma is an ``&``.
 """
 
 from __future__ import annotations
@@ -18,27 +18,32 @@ from slurm_sim_plugins.nodes import Choice, Mask
 TOKEN = re.compile(r"\s*([&|()\[\]]|[^&|()\[\]\s]+)")
 
 
-def choices(constraint: str, features: Sequence[frozenset[str]], *, unknown: bool = False) -> list[Choice]:
+def choices(
+    constraint: str, features: Sequence[frozenset[str]], *, unknown: bool = False, bracketed: bool = False
+) -> list[Choice]:
     """The ways to satisfy a constraint, in the order in which they are tried.
 
     Args:
         constraint: as for ``sbatch --constraint``; empty for none.
         features: of each node.
         unknown: whether features may be named that no node has.
+        bracketed: whether counts stand in brackets, but for one alone; else features without counts beside them say
+            nothing outside of brackets (22.05).
 
     Raises:
         InputError: it is not an expression, or names a feature that no node has.
     """
     if not constraint:
         return [Choice(np.ones(len(features), dtype=bool))]
-    return _Parser(constraint, features, unknown).parse()
+    return _Parser(constraint, features, unknown, bracketed).parse()
 
 
 class _Parser:
     """Reads an expression from left to right; Slurm gives ``&`` and ``|`` the same rank."""
 
-    def __init__(self, text: str, features: Sequence[frozenset[str]], unknown: bool) -> None:
+    def __init__(self, text: str, features: Sequence[frozenset[str]], unknown: bool, bracketed: bool) -> None:
         self._unknown = unknown
+        self._counts_bracketed = bracketed
         self._text = text
         self._tokens = TOKEN.findall(text.rstrip(",").replace(",", "&"))
         self._index = 0
@@ -46,16 +51,19 @@ class _Parser:
         self._known = frozenset().union(*features)
         self._counts: list[tuple[Mask, int]] = []
         self._alternatives: list[Mask] = []
-        self._bracketed = False
-        self._loose = 0
-        """Counts outside of brackets, where there may be one."""
 
     def parse(self) -> list[Choice]:
         mask = self._expression()
-        if self._index < len(self._tokens) or self._loose > 1:
+        if self._index < len(self._tokens):
             raise self._wrong()
         if self._alternatives:
             return [Choice(mask & alternative) for alternative in self._alternatives]
+        inside = self._tokens[0] == "[" and self._tokens[-1] == "]"
+        terms = _terms(_at_top(self._tokens[1:-1] if inside else self._tokens))
+        if self._counts and "[" not in self._tokens and len(terms) > 1 and self._counts_bracketed:
+            raise InputError("Invalid feature specification")
+        if self._counts and (len(terms) == 1 or "[" not in self._tokens):
+            mask = np.ones(len(self._features), dtype=bool)  # other nodes are any
         return [Choice(mask, tuple(self._counts))]
 
     def _expression(self) -> Mask:
@@ -98,9 +106,7 @@ class _Parser:
             return np.asarray(np.logical_or.reduce(alternatives), dtype=bool)
         if "&" in _at_top(inner) and not all(map(_has_count, _terms(_at_top(inner)))):
             raise InputError("Invalid feature specification")  # in brackets, what goes together is counted
-        self._bracketed = True
         mask = self._expression()
-        self._bracketed = False
         self._expect("]")
         return mask
 
@@ -117,7 +123,6 @@ class _Parser:
         if not number.isdigit() or not int(number):
             raise self._wrong()
         self._counts.append((mask, int(number)))
-        self._loose += not self._bracketed
         return mask
 
     def _next(self) -> str:

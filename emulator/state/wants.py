@@ -678,7 +678,8 @@ def _constrained(constraint: str, cluster: Cluster) -> list[Choice]:
     """Ways to satisfy what a job must have; see :func:`check_features`."""
     unknown = cluster.parameters.ignore_constraint_validation
     try:
-        return choices(constraint, cluster.machine.features, unknown=unknown)
+        bracketed = cluster.parameters.rules.COUNTS_STAND_IN_BRACKETS
+        return choices(constraint, cluster.machine.features, unknown=unknown, bracketed=bracketed)
     except InputError as error:
         raise RejectedError(str(error)) from error
 
@@ -691,7 +692,8 @@ def _preferred(prefer: str, cluster: Cluster) -> list[Choice]:
     """
     unknown = cluster.parameters.ignore_prefer_validation
     try:
-        return choices(prefer, cluster.machine.features, unknown=unknown)
+        bracketed = cluster.parameters.rules.COUNTS_STAND_IN_BRACKETS
+        return choices(prefer, cluster.machine.features, unknown=unknown, bracketed=bracketed)
     except InputError as error:
         raise RejectedError("Invalid preferred feature specification") from error
 

@@ -617,6 +617,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "UNSTATED_NODES_ARE_ONE": _unstated_nodes,
     "NODE_COUNTS_ARE_LISTED": _node_counts,
     "COUNTED_NODES_HAVE_TASKS": _feature_counts,
+    "COUNTS_STAND_IN_BRACKETS": _feature_counts,
     "TASKS_BOUND_COUNTED_NODES": _feature_counts,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,

@@ -448,6 +448,13 @@ class Rules:
         "not named in the release notes; 36 questions to each of two versions show it",
         *("feature_counts-24.11", "feature_counts-26.05"),
     )
+    COUNTS_STAND_IN_BRACKETS: bool = _rule(
+        "24.11",
+        "counts of features beside other features stand in brackets, -C '[a*1&b*1]', or the job is refused",
+        "outside of brackets, -C 'a*1,b', features without counts say nothing, and other nodes may be any",
+        "not named in the release notes; questions to each of three versions show it",
+        *("counts_without_brackets-22.05", "counts_without_brackets-24.11", "counts_without_brackets-26.05"),
+    )
     TASKS_BOUND_COUNTED_NODES: bool = _rule(
         "26.05",
         "a job that states fewer tasks than it counts nodes by features, -n1 -C '[a*1&b*1]', is refused",
