@@ -69,7 +69,7 @@ class Asker:
         while True:
             shown = self._cluster.run(["scontrol", "-d", "show", "job", number]).stdout
             state, reason = (re.search(rf"{key}=(\S+)", shown)[1] for key in ("JobState", "Reason"))  # type: ignore[index]
-            if state in ("RUNNING", "COMPLETING", "COMPLETED", "FAILED") and "CPU_IDs" in shown:
+            if state in ("RUNNING", "SUSPENDED", "COMPLETING", "COMPLETED", "FAILED") and "CPU_IDs" in shown:
                 return self._allocated(shown)
             settled = reason not in ("None", "Priority")
             if time.monotonic() > until or (settled and time.monotonic() > until - PATIENCE + 1.2):

@@ -48,8 +48,12 @@ class Rows:
 
     def depth(self, job: Job, partition: Partition) -> int:
         """How many jobs may be on the resources that this one takes there, those that are preempted included."""
-        shared = partition.oversubscribe_jobs if takes_part(job, partition) else 1
+        shared = partition.oversubscribe_jobs if takes_part(job, partition) or self._all_share(partition) else 1
         return shared + (self.gang is not None)
+
+    def _all_share(self, partition: Partition) -> bool:
+        """Whether jobs share though they do not ask for it: with gang scheduling where some may (recorded)."""
+        return self.gang is not None and has_rows(partition) and not self._cluster.nodes_for.whole_nodes
 
     def shares(self, job: Job, partition: Partition) -> bool:
         """Whether a job may have resources that others have: with ``FORCE:1``, those of jobs of other partitions.
@@ -121,7 +125,7 @@ class Rows:
         return self._shared.over_others(job, partition, usable, many, False)
 
     def _alone(self, job: Job, partition: Partition) -> Mask:
-        """Nodes of jobs that have them for themselves, with ``FORCE:1``, and that do not make way for a job."""
+        """Nodes of jobs that have them for themselves, and that do not make way for a job: with ``FORCE:1``, or ``YES``."""
         nodes, partitions = self._cluster.no_nodes(), self._cluster.partitions
         alone = [
             (other, other.run)
@@ -131,7 +135,7 @@ class Rows:
         victims = candidates(job, partition, self._cluster, again=True) if alone else []
         for other, run in alone:
             its = partitions[run.partition]
-            shares = not takes_part(other, its) or _is_shared(other, its)
+            shares = not (takes_part(other, its) or self._all_share(its)) or _is_shared(other, its)
             if not shares and its.tier >= partition.tier and other not in victims:
                 nodes |= run.allocation.mask(len(nodes))
         return nodes
