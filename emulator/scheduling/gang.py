@@ -125,7 +125,7 @@ class Rows:
         return self._shared.over_others(job, partition, usable, many, False)
 
     def _alone(self, job: Job, partition: Partition) -> Mask:
-        """Nodes of jobs that have them for themselves, and that do not make way for a job: with ``FORCE:1``, or ``YES``."""
+        """Nodes of jobs that have them for themselves (``FORCE:1``, ``YES``), and that do not make way for a job."""
         nodes, partitions = self._cluster.no_nodes(), self._cluster.partitions
         alone = [
             (other, other.run)
