@@ -64,7 +64,7 @@ class Tasks(NamedTuple):
     least: int
     most: int
     cpus_on_node: int
-    stated: bool = True
+    stated: bool = False
 
 
 @dataclass(eq=False)
