@@ -660,12 +660,15 @@ def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: froz
     versions in which it gets all nodes that it names, these count whatever it says.
     """
     gpus_of_tasks = options.tasks_on(1) * sum(one.count for one in options.gpus_per_task)
-    gpus, named = sum(one.count for one in options.gpus) or gpus_of_tasks, len(options.node_list)
+    # Of several types there are to be as many of each.
+    gpus, named = min((one.count for one in options.gpus), default=gpus_of_tasks), len(options.node_list)
     if options.max_nodes is not None:
         least = 0 if rules.SOME_OF_NAMED else named
     else:
         fewest = 1 if "PARTITIONMINNODES" in lifted else min(partition.min_nodes for partition in partitions)
         least = max(fewest, named, nodes_by_tasks(options, rules) if rules.TASKS_ASK_FOR_NODES else 1)
+    if len(options.gpus) > 1:
+        least = max(least, options.min_nodes or 1)  # How many there are in all sbatch looks at.
     if 0 < gpus < least:
         raise RejectedError(INVALID_GRES)
 

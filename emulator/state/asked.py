@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.config.slurm.controller import Parameters
+from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
 from emulator.state.demand import Demand, demand_of
@@ -17,6 +18,7 @@ from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.nodes import FAR, Mask
 
 INVALID_GRES = "Invalid generic resource (gres) specification"
+MIXED_GRES = "Invalid GRES specification (with and without type identification)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,8 @@ def check_gres(options: BatchOptions, cluster: Cluster) -> None:
     """
     if refused := refused_gpus(options, cluster.parameters.rules):
         raise RejectedError(f"{refused}\n{INVALID_GRES}")
+    if _mixes_types(options.gpus) or _mixes_types(options.gres):
+        raise RejectedError(MIXED_GRES)
     of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
     of_devices = of_devices or options.gpus_on_sockets
     if of_devices and cluster.nodes_for.whole_nodes:
@@ -263,6 +267,12 @@ def check_gres(options: BatchOptions, cluster: Cluster) -> None:
         unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes"))
     ):
         raise RejectedError(INVALID_GRES)
+
+
+def _mixes_types(gres: tuple[GresCount, ...]) -> bool:
+    """Whether some of a kind have a type, and others not."""
+    typed = {one.name for one in gres if one.type}
+    return any(not one.type and one.name in typed for one in gres)
 
 
 def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:

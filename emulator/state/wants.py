@@ -440,8 +440,8 @@ def _node_counts(options: BatchOptions) -> tuple[int, ...]:
 
 
 def _tasks_of_gpus(options: BatchOptions, gpus: tuple[tuple[str, str, int], ...]) -> int:
-    """Tasks for each of the GPUs that are wanted in all, if they can be dealt out evenly to them; else 0."""
-    count = sum(one[2] for one in gpus) if all(one[0] == GPU for one in gpus) else 0
+    """Tasks for each of the GPUs that are wanted in all, of several types the last; 0 if they cannot be dealt evenly."""
+    count = gpus[-1][2] if gpus and gpus[-1][0] == GPU else 0
     return options.tasks // count if options.tasks and count and options.tasks % count == 0 else 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -494,11 +494,16 @@ def _nodes(asked: Any, text: str) -> Values:
 def _gres(text: str) -> tuple[GresCount, ...]:
     if text.lower() == "none":
         return ()
-    return tuple(gres_count(word.removeprefix("gres/").removeprefix("gres:")) for word in _names(text))
+    return _last_ones(gres_count(word.removeprefix("gres/").removeprefix("gres:")) for word in _names(text))
 
 
 def _gpus(text: str) -> tuple[GresCount, ...]:
-    return tuple(gres_count(f"gpu:{word}") for word in _names(text))
+    return _last_ones(gres_count(f"gpu:{word}") for word in _names(text))
+
+
+def _last_ones(gres: Iterable[GresCount]) -> tuple[GresCount, ...]:
+    """Of counts of one kind and type the last one stands."""
+    return tuple({(one.name, one.type): one for one in gres}.values())
 
 
 def _licenses(asked: Any, text: str) -> Values:

@@ -57,10 +57,10 @@ def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
             capacity = np.where(np.count_nonzero(machine.devices.shares, axis=0) > 1, 0, capacity)
         capacity = np.where(machine.gres_free(free, name, kind) >= count, capacity, 0)
     if want.gres_total:
-        has_any = np.zeros(len(machine), dtype=bool)
+        has_all = np.ones(len(machine), dtype=bool)
         for name, kind, _ in want.gres_total:
-            has_any |= machine.gres_free(free, name, kind) > 0
-        capacity = np.where(has_any, capacity, 0)
+            has_all &= machine.gres_free(free, name, kind) > 0
+        capacity = np.where(has_all, capacity, 0)
     for name, kind, count in want.gres_per_task:
         capacity = np.minimum(capacity, machine.gres_tasks(free, name, kind, count) * want.cpus_per_task)
     if want.cpus_of_gpus:
@@ -76,6 +76,10 @@ def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
     Nodes that are named have theirs before others are looked at.
     """
     each, tasks, there = want.cpus_per_gpu, want.cpus // want.cpus_per_task, counted_gres(want, machine, free)
+    if len(want.gres_total) > 1:
+        # GPUs of the type of which there are fewest bring CPUs along (asked of three versions).
+        of_types = (np.minimum(machine.gres_free(free, name, of), count) for name, of, count in want.gres_total)
+        there = np.min(list(of_types), axis=0)
     wanted = sum(count for _, _, count in want.gres_total) + tasks * sum(count for _, _, count in want.gres_per_task)
     there = capacity // each if there is None else np.minimum(there, capacity // each)
     gpus = np.minimum(there, wanted - (want.min_nodes - 1))

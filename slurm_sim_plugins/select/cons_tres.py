@@ -397,13 +397,22 @@ def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[in
 def _with_tasks_of_gpus(
     want: Want, machine: Machine, free: Free, capacity: Ints, given: dict[int, int]
 ) -> dict[int, int]:
-    """CPUs by node, where each has as many tasks as go with the GPUs that it gives, if there is room for them."""
+    """CPUs by node, where each has as many tasks as go with the GPUs that it gives, if there is room for them.
+
+    Of several types those of the last count. (Asked of three versions.)
+    """
     nodes = sorted(given)
     gres = gres_given(want, machine, free, nodes, [0] * len(nodes))
     if gres is None:
         return given
-    gpus = [sum(counts[index] for (name, _), counts in gres.items() if name == "gpu") for index in range(len(nodes))]
-    cpus = {node: count * want.tasks_of_gpus * want.cpus_per_task for node, count in zip(nodes, gpus, strict=True)}
+    kind = want.gres_total[-1][1]
+    of_kind = [counts for (name, of), counts in gres.items() if name == "gpu" and kind in ("", of)]
+    cpus = {
+        node: sum(counts[index] for counts in of_kind) * want.tasks_of_gpus * want.cpus_per_task
+        for index, node in enumerate(nodes)
+    }
+    if len(want.gres_total) > 1 and sum(cpus.values()) != sum(given.values()):
+        return given
     return cpus if all(0 < cpus[node] <= capacity[node] for node in nodes) else given
 
 
