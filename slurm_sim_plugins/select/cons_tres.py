@@ -129,6 +129,9 @@ def _for_count(
     have no room for tasks that must have it there.
     """
     part = replace(want, min_nodes=count, target_nodes=count, cpus=count, required=None)
+    if want.counted_tasks:
+        # That all of them are to be on one node (-n2 -N1) does not count.
+        part = replace(part, cpus_on_node=min(want.cpus_on_node, want.cpus_per_task))
     picked: dict[int, int] = {}
     others = np.zeros_like(mask)
     for other, _ in choice.counts:
