@@ -440,7 +440,7 @@ def _node_counts(options: BatchOptions) -> tuple[int, ...]:
 
 
 def _tasks_of_gpus(options: BatchOptions, gpus: tuple[tuple[str, str, int], ...]) -> int:
-    """Tasks for each of the GPUs that are wanted in all, of several types the last; 0 if they cannot be dealt evenly."""
+    """Tasks for each of the GPUs that are wanted in all, of several types the last; 0 if they are not dealt evenly."""
     count = gpus[-1][2] if gpus and gpus[-1][0] == GPU else 0
     return options.tasks // count if options.tasks and count and options.tasks % count == 0 else 0
 

@@ -207,10 +207,15 @@ class Multifactor:
         return found
 
     def _size(self, job: Job, request: Request, view: PriorityView) -> float:
-        nodes, cpus = request.nodes / view.nodes, request.cpus / float(view.total)
-        minutes = max(job.planned / MINUTE, 1.0)
-        size = max(nodes, cpus) / minutes if self._relative_to_time else (nodes + cpus) / 2
-        return 1 - size if self._favor_small else size
+        if self._relative_to_time:
+            largest = max(request.nodes / view.nodes, request.cpus / float(view.total))
+            size = largest / max(job.planned / MINUTE, 1.0)
+            return 1 - size if self._favor_small else size
+        nodes, cpus = request.nodes, request.cpus
+        if self._favor_small:
+            # What is left is added up, as in Slurm: that may be a point more or less than what is missing to 1.
+            nodes, cpus = view.nodes - nodes, view.total - cpus
+        return (nodes / view.nodes + cpus / float(view.total)) / 2
 
     def _partition(self, partition: Partition | None) -> float:
         if partition is None:
