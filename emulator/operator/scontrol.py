@@ -44,7 +44,6 @@ from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
-    from emulator.state.cluster import Cluster
     from emulator.workload.sbatch import BatchOptions
 
 WHICH = ("jobid", "", "jobname")
@@ -109,21 +108,6 @@ def _change_accounts(words: list[str], controller: Controller) -> None:
     accounting.changed()
 
 
-def _each(do: Callable[[Job, Controller], None], chosen: Callable[[list[Job], Cluster], list[Job]]) -> Action:
-    """Do something to each of the jobs that are named; that one refuses does not keep it from the others.
-
-    Args:
-        do: what is done.
-        chosen: of which of them it is asked, where they are components of heterogeneous jobs.
-    """
-
-    def action(words: list[str], controller: Controller) -> None:
-        found = chosen(jobs_named(words, controller), controller.cluster)
-        to_all(found, lambda job: do(job, controller))
-
-    return action
-
-
 def _quietly(do: Action) -> Action:
     """Do what Slurm queues no pass for."""
 
@@ -148,12 +132,29 @@ def _requeue(held: bool) -> Action:
         named_jobs = leaders(jobs_named(words[incomplete:], controller), controller.cluster)
         if incomplete:
             named_jobs = [job for job in named_jobs if job.run is not None]
-        jobs_of = groupby(named_jobs, lambda job: job.request.array)
-        last_first = -1 if not any("_" in word for word in words) else 1
-        found = [job for array, tasks in jobs_of for job in list(tasks)[:: last_first if array is not None else 1]]
-        to_all(found, lambda job: jobs.requeue(job, controller, held))
+        to_all(_last_first(named_jobs, words), lambda job: jobs.requeue(job, controller, held))
 
     return action
+
+
+def _last_first(found: list[Job], words: list[str]) -> list[Job]:
+    """Jobs that are named, of whole arrays the last task first."""
+    if any("_" in word for word in words):
+        return found
+    jobs_of = groupby(found, lambda job: job.request.array)
+    return [job for array, tasks in jobs_of for job in list(tasks)[:: -1 if array is not None else 1]]
+
+
+def _suspend(words: list[str], controller: Controller) -> None:
+    """Suspend the jobs that are named; that one refuses does not keep it from the others."""
+    found = alone(jobs_named(words, controller), controller.cluster)
+    to_all(found, lambda job: jobs.suspend(job, controller))
+
+
+def _resume(words: list[str], controller: Controller) -> None:
+    """Resume the jobs that are named; of a whole array the last task first, which so gets the highest number."""
+    found = alone(jobs_named(words, controller), controller.cluster)
+    to_all(_last_first(found, words), lambda job: jobs.resume(job, controller))
 
 
 def _hold(words: list[str], controller: Controller) -> None:
@@ -381,8 +382,8 @@ VERBS: dict[str, Action] = {
     "release": _release,
     "requeue": _quietly(_requeue(held=False)),
     "requeuehold": _quietly(_requeue(held=True)),
-    "suspend": _each(jobs.suspend, alone),
-    "resume": _quietly(_each(jobs.resume, alone)),
+    "suspend": _suspend,
+    "resume": _quietly(_resume),
     "top": _quietly(top),
     "update": _update,
     "create reservation": create_reservation,
