@@ -103,7 +103,7 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     return preempt_mode(job, cluster) != "OFF"
 
 
-def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
+def planned_want(job: Job, partition: Partition, cluster: Cluster, starts: bool = False) -> Want:
     """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share.
 
     In 24.11 one of a partition that gives whole nodes is planned on nodes where all jobs share: on idle cores there,
@@ -112,16 +112,14 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     Before 26.05 it also forgets that a GPU is whole or in shares.
 
     And that tasks have to find room on the nodes of each count of features, and how tasks go round sockets; from 24.11
-    on, that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them.
+    on, that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them, and
+    unless it ``starts`` that it would have their CPUs.
     """
     want, rules = cluster.want(job, partition), cluster.parameters.rules
-    if (
-        rules.PARTITIONS_ARE_TRIED_APART
-        and partition.oversubscribe == "EXCLUSIVE"
-        and not job.options.exclusive
-        and any(one[0] in SHARED for one in want.gres)
-    ):
-        want = replace(want, all_gres=False)
+    if rules.PARTITIONS_ARE_TRIED_APART and partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:
+        if any(one[0] in SHARED for one in want.gres):
+            want = replace(want, all_gres=False)
+        want = want if starts else _within_bound(want, partition, cluster)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
     want = replace(want, of_rounds=False) if want.of_rounds else want
     if not rules.PLANS_KNOW_GPUS and cluster.machine.devices is not None:
@@ -133,6 +131,18 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
             return replace(want, unmarked=(ALONE,), whole=whole, over_others=over_others)
         return replace(want, unmarked=())
     return want
+
+
+def _within_bound(want: Want, partition: Partition, cluster: Cluster) -> Want:
+    """What a job of a partition that gives whole nodes is planned with where MaxCPUsPerNode allows it fewer CPUs.
+
+    It counts with these of each node, though it does not start there: so its nodes are kept in vain.
+    """
+    machine = cluster.machine
+    if not want.pool or want.pool in machine.pools_of_sockets:
+        return want
+    most = int(machine.pool_cpus(want.pool, machine.gres["", want.pool])[partition.nodes].max(initial=0))
+    return replace(want, pool="", per_node=min(want.per_node, most), ranked=min(want.ranked, most))
 
 
 def _above(partition: Partition, cluster: Cluster) -> bool:
@@ -151,7 +161,7 @@ def victims(
     if not leaving:
         return [], None
     way = _Way(job, partition, leaving, controls, cluster)
-    want = way.with_counts(planned_want(job, partition, cluster), usable)
+    want = way.with_counts(planned_want(job, partition, cluster, starts=True), usable)
     return ([], None) if want is None else way.victims(want, usable)
 
 
@@ -262,7 +272,7 @@ def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Clust
 
     Tried are those that have such licences, in their order; then the others too, for their nodes.
     """
-    machine, want = cluster.machine, planned_want(job, partition, cluster)
+    machine, want = cluster.machine, planned_want(job, partition, cluster, starts=True)
     gone = [other for other in cluster.running.values() if other.vacating]
     lacking = Counter({name: count + cluster.licenses[name][1] for name, count in job.options.licenses})
     lacking.subtract({name: cluster.licenses[name][0] for name in lacking})
