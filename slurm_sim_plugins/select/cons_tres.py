@@ -78,7 +78,7 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
     """
     if want.over_others:
         want = replace(want, over_others=False)
-        empty = replace(machine.free(), memory=free.memory, gres=free.gres)
+        empty = _without_jobs(want, machine, free)
         return best_fit(want, machine, free, usable) or best_fit(replace(want, whole=True), machine, empty, usable)
     if want.heavier is not None:
         machine = machine.with_heavier(want.heavier)
@@ -297,12 +297,17 @@ def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask) 
 
     Slurm asks that first, so that such a job waits though others of these nodes would do (recorded).
     """
+    empty = _without_jobs(want, machine, free)
+    picked = _pick(want, machine, empty, capacity_of(want, machine, empty, usable))
+    return picked is not None and _on_too_many_switches(want, list(picked))
+
+
+def _without_jobs(want: Want, machine: Machine, free: Free) -> Free:
+    """What would be free if all cores were, but no more memory and devices."""
     of_sockets = [] if machine.by_socket is None else [*machine.by_socket.kinds, *machine.by_socket.of_pool(want.pool)]
     of_cores = {("", want.pool), *of_sockets}
     gres = {kind: machine.gres[kind] if kind in of_cores else left for kind, left in free.gres.items()}
-    empty = replace(machine.free(), memory=free.memory, gres=gres)
-    picked = _pick(want, machine, empty, capacity_of(want, machine, empty, usable))
-    return picked is not None and _on_too_many_switches(want, list(picked))
+    return replace(machine.free(), memory=free.memory, gres=gres)
 
 
 def _pick(
