@@ -515,7 +515,8 @@ class Endings(Part):
         if self.passes.passing and job.begin <= self.cluster.now:
             self.passes.refresh()
         else:
-            self.agenda.at(job.begin, "due", job.request.het_job_id is None)
+            # Of one on hold no pass tells backfill.
+            self.agenda.at(job.begin, "due", job.request.het_job_id is None and not job.held_by)
         self.arrivals.watch_deadline(job)
 
     def _why_held(self, job: Job) -> str:

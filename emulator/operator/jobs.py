@@ -38,6 +38,9 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
         controller.policies.set_priorities([job], new=True)
     else:
         job.priority, job.priorities, job.fixed_priority = like.priority, like.priorities, like.fixed_priority
+    if job.runs and job.begin > controller.cluster.now:
+        # That it may start then was not told of one on hold.
+        controller.agenda.at(job.begin, "due")
 
 
 def renice(job: Job, nice: int, controller: Controller) -> None:
@@ -69,6 +72,7 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
         if controller.cluster.accounting is not None:
             controller.cluster.accounting.submitted(job)
         controller.endings.send_back(job)
+        job.reason = job.held_by or job.reason
         for other in led_by(job, controller.cluster):
             if other.over:
                 controller.endings.send_back(other)
