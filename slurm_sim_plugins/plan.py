@@ -129,6 +129,11 @@ class WindowPlan(ABC):
         return True
 
     @property
+    def ends_at_start(self) -> bool:
+        """Whether a cycle that has tried as many as it may tries no further task of an array of which one started."""
+        return False
+
+    @property
     @abstractmethod
     def full(self) -> bool:
         """Whether there are as many times at which something kept begins or ends as there may be."""

@@ -183,6 +183,11 @@ class Windows(WindowPlan):
         return self._counted
 
     @property
+    def ends_at_start(self) -> bool:
+        """Whether a cycle that has tried as many as it may tries no further task of an array of which one started."""
+        return self._cluster.parameters.rules.STARTED_TASKS_ARE_TESTS
+
+    @property
     def full(self) -> bool:
         """Whether there is no room for another slot."""
         return len(self.slots) + 1 >= self._habits.size

@@ -95,7 +95,7 @@ class Backfill:
         self._started = 0
         self._left = self.bf_max_job_test
         self._array: Hashable = None
-        self._refused = self._now_only = False
+        self._refused = self._now_only = self._began = False
         self._kept: Counter[Hashable] = Counter()
         self._tasks: tuple[Hashable, Hashable, int] = None, None, 0
         self._waiting: Counter[Hashable] = Counter()
@@ -169,7 +169,7 @@ class Backfill:
             if kept is not None:
                 yield Reserve(*kept)
             entry, hole = found
-            self._left = 0
+            self._left, self._began = 0, False
             if entry.het_job_id is not None:
                 yield from self._plan_component(entry, plan, now)
             else:
@@ -182,7 +182,7 @@ class Backfill:
                     return False
                 cycle.refused = self._refused
             cycle.left += self._left
-            found = cycle.next()
+            found = None if self._began and cycle.left <= 0 and plan.ends_at_start else cycle.next()
         kept = cycle.kept()
         if kept is not None:
             yield Reserve(*kept)
@@ -237,7 +237,7 @@ class Backfill:
         if hole.start <= now:
             yield from self._start(entry, hole, plan)
         elif place := plan.beside(entry):
-            self._refused = False
+            self._refused, self._began = False, True
             self._begun[entry.array] += 1
             yield Start(entry, where=place)
         elif hole.start <= now + 60 * self.bf_window:
@@ -257,8 +257,9 @@ class Backfill:
             goes_on = of_array is not None and of_array == self._array
             if goes_on and self._refused:
                 continue
-            self._array, self._refused = of_array, False
-            if (self._left <= 0 and not goes_on) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
+            ends = not goes_on or (self._began and plan.ends_at_start)
+            self._array, self._refused, self._began = of_array, False, False
+            if (self._left <= 0 and ends) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
                 return
             if plan.takes(first):
                 if not goes_on:
@@ -293,6 +294,7 @@ class Backfill:
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
             self._started += 1
+            self._began = True
             self._begun[entry.array] += 1
             yield Start(entry, where=hole.place)
         else:

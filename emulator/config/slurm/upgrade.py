@@ -455,6 +455,11 @@ def _limited_arrays(conf: SlurmConf) -> str:
     return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
 
 
+def _tested_arrays(conf: SlurmConf) -> str:
+    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
+    return "arrays in long queues (bf_max_job_test)" if backfill else ""
+
+
 def _planned_with_licenses(conf: SlurmConf) -> str:
     return "reasons of jobs that lack licences" if conf.parameters.flag("SchedulerParameters.bf_licenses") else ""
 
@@ -653,6 +658,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_FORGET_GPUS": _shares,
     "PLANS_KNOW_GPUS": _shares,
     "PLANS_ARE_NEWS": _cycles,
+    "STARTED_TASKS_ARE_TESTS": _tested_arrays,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,

@@ -724,6 +724,13 @@ class Rules:
         "not named in the release notes; the controller's log shows the cycles",
         *("idle_backfill_full", "idle_backfill_full-24.11", "idle_backfill_full-26.05", "delayed_plans_22"),
     )
+    STARTED_TASKS_ARE_TESTS: bool = _rule(
+        "24.11",
+        "a cycle of backfill that has tried bf_max_job_test jobs ends where a task of an array starts",
+        "it goes on with the other tasks of the array, as it does everywhere where a task is planned",
+        "not named in the release notes; the controller's log shows the cycles",
+        *("tests_of_tasks_22", "tests_of_tasks_24", "tests_of_tasks_26"),
+    )
     TASKS_ARE_PLANNED_IN_TURN: bool = _rule(
         "24.11",
         "backfill keeps nodes for no more tasks of an array than may run beside those that do (--array=0-9%2)",
