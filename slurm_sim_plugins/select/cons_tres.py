@@ -227,10 +227,26 @@ def _given(
         return None
     tasks_on = np.array(list(given.items()), dtype=np.int64)
     nodes, cpus = tasks_on[:, 0], tasks_on[:, 1]
-    of_gpus = capacity[nodes] if want.cpus_of_gpus else None
+    of_gpus = capacity[nodes] if want.cpus_of_gpus else _enforced(want, machine, free, capacity, nodes, cpus)
     if near is not None and near.least is not None:
         of_gpus = np.maximum(cpus if of_gpus is None else of_gpus, near.least[nodes])
     return allocate(want, machine, free, nodes, cpus, of_gpus, near)
+
+
+def _enforced(want: Want, machine: Machine, free: Free, capacity: Ints, nodes: Ints, cpus: Ints) -> Ints | None:
+    """CPUs of nodes of a job with ``--gres-flags=enforce-binding`` whose GPUs are near no cores; None for others.
+
+    All that a node counted with, in whole tasks; where it is known beforehand how many tasks a node has, theirs, but
+    one of each socket at least. In 22.05 tasks have theirs where it is not known. (Asked of three versions.)
+    """
+    with_gres = want.gres or want.gres_total or want.gres_per_task
+    if not (want.enforces_binding and with_gres) or want.whole or machine.binding is not None:
+        return None
+    if want.tasks_on_node == FAR:
+        return capacity[nodes] // want.cpus_per_task * want.cpus_per_task if want.each_gives_types else None
+    there = capacity_of(replace(want, ranked=FAR), machine, free, np.ones(len(machine), dtype=bool))[nodes]
+    sockets: Ints = np.broadcast_to(machine.sockets, len(machine))[nodes]
+    return np.minimum(there, np.maximum(cpus, sockets))
 
 
 def _counts_beyond(want: Want, capacity: Ints, picked: dict[int, int]) -> bool:

@@ -268,8 +268,8 @@ class Rules:
         "24.11",
         "where gres.conf names the Cores= near devices, the tasks of a job are dealt out evenly to those that it wants "
         "in all, and they are taken near its cores in proportion; with --gres-flags=enforce-binding a node gives all "
-        "cores for which it was chosen; a node with GPUs that have types gives one of those that a job wants in all, "
-        "though it wants fewer than it has nodes",
+        "cores for which it was chosen, also where none are named; a node with GPUs that have types gives one of those "
+        "that a job wants in all, though it wants fewer than it has nodes",
         "a socket gives as many of its devices and cores as are free, and the first of them one each; a node gives no "
         "more cores than the tasks need",
         "not named in the release notes; fourteen questions to each of three versions show it",
