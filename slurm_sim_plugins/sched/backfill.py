@@ -204,8 +204,8 @@ class Backfill:
             return
         self._het_jobs.note(entry, hole.start)
         yield Reserve(entry, hole.start)
-        # What can start now waits for the others, also where it may keep nothing for later.
-        if not plan.full:
+        # What can start now waits for the others, also where its job is too young to keep anything for later.
+        if (keeps or now - entry.submit < self.bf_min_age_reserve) and not plan.full:
             self._keep(entry, hole, plan)
         if self.bf_hetjob_immediate:
             yield from self._start_het_jobs(plan, now, entry.het_job_id)
