@@ -18,7 +18,7 @@ text = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size
 count = st.integers(1, 10**6)
 minutes = st.one_of(st.just(math.inf), st.integers(1, 10**6).map(lambda number: number * 60.0))
 nodes = st.lists(st.integers(0, 50).map(lambda number: f"n{number}"), max_size=4, unique=True).map(tuple)
-few = st.lists(st.tuples(word, count), max_size=2).map(tuple)
+few = st.lists(st.tuples(word, count), max_size=2, unique_by=lambda pair: pair[0]).map(tuple)
 after = st.builds(Dependency, st.sampled_from(["afterok", "afterany", "aftercorr"]), count)
 dependency = st.one_of(
     after,
