@@ -11,6 +11,7 @@ from emulator.scheduling.select_rows import MACHINE_WEIGHT
 from emulator.scheduling.windows import Kind
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
@@ -53,6 +54,11 @@ class Compiled:
         self.selector = Selector(self._cluster.machine)
         self.outlooks = Outlooks(self._cluster, self.selector, self.runs)
         self._codes = Codes()
+
+    def take_back(self, slots: Slots) -> None:
+        """What a cycle kept is wanted no more: the next one may have the room for it."""
+        if slots.of_stock:
+            self.outlooks.spare_slots.append(slots)
 
     @property
     def steady(self) -> dict[Kind, bool]:

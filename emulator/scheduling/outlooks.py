@@ -17,6 +17,7 @@ from emulator.scheduling.select_rows import MACHINE_CORES
 from emulator.scheduling.stretches import Stretches, forget, mixes, tell_apart, uncut
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Free, Ints, Mask
@@ -62,6 +63,7 @@ class Outlooks(Scratch):
     Attributes:
         stretches: nodes that are alike.
         divided: how often these were found, which slots cut then; see :func:`.windows_kernel.cut_again`.
+        spare_slots: room for slots of a cycle to come, which costs as much to make as to look for a hole or two.
     """
 
     def __init__(self, cluster: Cluster, selector: Selector, table: RunTable) -> None:
@@ -80,6 +82,7 @@ class Outlooks(Scratch):
         self._spare: list[Known] = []
         self._room, self._up = (0, 0), b""
         self._seen: tuple[int, int] | None = None
+        self.spare_slots: list[Slots] = []
 
     def begin(self, first: bool, parted: bool, given_back: GivenBack | None = None) -> bool:
         """Other runs are there, or end at other times: the nodes are looked at again.

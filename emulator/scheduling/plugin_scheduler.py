@@ -353,13 +353,16 @@ class PluginScheduler:
             changed: whether anything has happened since it paused.
         """
         assert self._hooks.backfill is not None
-        kept = NOTHING_KEPT if self.cluster.planned is not None else None
+        before = self.cluster.planned
+        kept = NOTHING_KEPT if before is not None else None
         if self._paused is not None:
             kept = self._go_on(changed) or kept
         elif self.cluster.order:
             kept = self._make_pass("backfill", self._hooks.backfill) or kept
         if self._paused is None:
             self.cluster.planned = kept
+            if before is not None and before is not kept and self.cluster.compiled is not None:
+                self.cluster.compiled.take_back(before)
 
     def _make_pass(self, name: str, hook: Callable[[Any], Any]) -> Slots | None:
         """Carry out what a loop decides; what it kept for jobs, if it kept anything."""

@@ -129,6 +129,13 @@ class CompiledSlots(Slots):
             keep(math.nextafter(begin, math.inf), one.end, members, len(members), self.columns)
         self._own = int(self.sizes[USED])
 
+    def clear(self) -> CompiledSlots:
+        """Drop all slots, where no reservation is among them; the room for them stays."""
+        self.sizes[:] = 0
+        self.until[:], self.over[:] = np.inf, -np.inf
+        self.of_stock = False
+        return self
+
     @property
     def delay(self) -> bool:
         """Whether some job has to wait for a bound of one, though its nodes would be free before."""
@@ -306,8 +313,13 @@ class CompiledWindows(Windows):
         tries = self._controls.reservations.tries(self._habits.resolution)
         begins = [self._controls.reservations.begin_of(one) for one in standing]
         assert isinstance(self._cluster.compiled, Compiled)
-        stretches = self._cluster.compiled.outlooks.stretches
-        return CompiledSlots(len(self._cluster.machine), standing, begins, tries, stretches)
+        outlooks = self._cluster.compiled.outlooks
+        if outlooks.spare_slots and not (standing or tries):
+            spare = outlooks.spare_slots.pop()
+            assert isinstance(spare, CompiledSlots)
+            if spare.columns.stretches is outlooks.stretches:  # Else nodes are others since.
+                return spare.clear()
+        return CompiledSlots(len(self._cluster.machine), standing, begins, tries, outlooks.stretches)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
@@ -350,6 +362,7 @@ class CompiledWindows(Windows):
         if self._cluster.order.draws:
             return None
         to_start = not self._cluster.plans_are_seen
+        self.slots.of_stock = not (self._standing or len(self.slots.others))
         return Cycle(
             self,
             self._searches,

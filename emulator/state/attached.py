@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.state.job import Job
+from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Hole
@@ -99,6 +100,9 @@ class Kernels(Protocol):
 
     def reconfigure(self) -> None:
         """Nodes and partitions are others from now on."""
+
+    def take_back(self, slots: Slots) -> None:
+        """What a cycle kept is wanted no more."""
 
     def select(self, want: Want, code: Any, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain request out of what is free, or None if it does not fit."""

@@ -18,9 +18,11 @@ class Slots:
 
     Attributes:
         delay: whether some job has to wait for a bound of one, though its nodes would be free before.
+        of_stock: whether the bundled plugin alone has seen the plan: once the next has come, nothing asks this one.
     """
 
     delay = False
+    of_stock = False
 
     def __init__(self, nodes: int) -> None:
         self._bounds: set[float] = set()
