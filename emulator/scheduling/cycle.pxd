@@ -36,12 +36,13 @@ cdef class Cycle:
     cdef bint _by_kind, _by_user, _clears, _looked, _news, _reached, _to_start, _together
     cdef Search _hope
     cdef long long _hopes
-    cdef public bint refused
+    cdef public bint began, refused
     cdef public long long left
 
+    @cython.locals(kept=cython.Py_ssize_t)
     cpdef next(self)
     cpdef kept(self)
-    @cython.locals(entry=Entry, begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint)
+    @cython.locals(entry=Entry, begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint, ends=bint)
     cdef bint _go_on(self) except -1
     cdef bint _takes(self, Entry entry) except -1
     @cython.locals(together=bint)

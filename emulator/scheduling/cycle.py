@@ -121,12 +121,13 @@ class Cycle:
     Attributes:
         left: how many more are tried.
         refused: whether the last that was tried could not start.
+        began: whether the last that was tried has started, which ends the cycle if no more are to be tried.
     """
 
     __slots__ = (
         *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_clears", "_decided", "_entries", "_first", "_hope"),
         *("_hopes", "_keeping", "_last", "_looked", "_news", "_plan", "_reach", "_reached", "_searches", "_to_start"),
-        *("_together", "_tried", "left", "refused"),
+        *("_together", "_tried", "began", "left", "refused"),
     )
 
     def __init__(
@@ -149,6 +150,7 @@ class Cycle:
         self._at = 0
         self._array: Any = None
         self._by_user = self._clears = self._looked = self._news = self._reached = self._together = self.refused = False
+        self.began = False
         self._hope: Search | None = None
         self._hopes = searches.hopes
 
@@ -173,7 +175,9 @@ class Cycle:
             else:
                 self.refused = True
                 self._look()
+                kept = len(self._keeping.entries)
                 self._at = self._keeping.keep(self._tried, self._at)
+                self.began = self.began and len(self._keeping.entries) == kept
                 if self._keeping.hole is not None:
                     return self._tried[self._at - 1], self._keeping.hole
 
@@ -203,8 +207,9 @@ class Cycle:
             goes_on = array is not None and array == self._array
             if goes_on and self.refused:
                 continue
-            self._array, self.refused = array, False
-            if self.left <= 0 and not goes_on:
+            ends = self.began or not goes_on
+            self._array, self.refused, self.began = array, False, False
+            if self.left <= 0 and ends:
                 return False
             if self._takes(entry):
                 self._tried, self._at = self._bounds.first_of(entries[begin:until])[: max(self.left, 1)], 0

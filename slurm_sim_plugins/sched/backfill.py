@@ -150,6 +150,7 @@ class Backfill:
                 if not (plan.sought or entries[0].drawn_by):
                     self._uncount(entries[0], plan)
                 if starts:
+                    self._began = False
                     yield Reserve(entries[: len(starts)], starts)
                 if hole is None:
                     break  # Neither do the others find one that ask for the same.
@@ -169,7 +170,7 @@ class Backfill:
             if kept is not None:
                 yield Reserve(*kept)
             entry, hole = found
-            self._left, self._began = 0, False
+            self._left = 0
             if entry.het_job_id is not None:
                 yield from self._plan_component(entry, plan, now)
             else:
@@ -182,7 +183,9 @@ class Backfill:
                     return False
                 cycle.refused = self._refused
             cycle.left += self._left
-            found = None if self._began and cycle.left <= 0 and plan.ends_at_start else cycle.next()
+            cycle.began = self._began and plan.ends_at_start
+            found = cycle.next()
+            self._began = cycle.began
         kept = cycle.kept()
         if kept is not None:
             yield Reserve(*kept)
@@ -309,7 +312,7 @@ class Backfill:
             return True
         if plan.full:
             return False
-        self._refused = self._is_last_task(entry)
+        self._refused, self._began = self._is_last_task(entry), False
         self._keep(entry, hole, plan)
         return True
 

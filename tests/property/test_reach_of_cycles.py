@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from emulator.config.slurm import parse_slurm_conf
@@ -35,6 +35,13 @@ JOBS = st.lists(
 )
 
 
+BEHIND = [(0, "-N3", 30, 1.0), (0, "-N4 -n16", 30, 1.0)]
+"""A run, and a job that waits for all nodes."""
+
+
+@example([*BEHIND, (0, "-n1", 1, 1.0), (0, "-n1", 1, 1.0)], 3, "")  # The last two that are tried start, one by one.
+@example([*BEHIND, (0, "-n1 -a0-2", 1, 1.0)], 3, "")
+@example([*BEHIND, (0, "-n6 -a0-2", 1, 1.0)], 2, "")  # One starts, and others of its array would be planned.
 @given(JOBS, st.integers(1, 6), st.sampled_from(["", "", ",bf_max_job_part=2", ",bf_max_job_user=3"]))
 def test_as_plain_python(jobs: list[tuple[int, str, int, float]], tried: int, bound: str) -> None:
     requests, second, number = list[JobRequest](), 0.0, 1
