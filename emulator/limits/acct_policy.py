@@ -204,12 +204,12 @@ def stopped(account: Account) -> None:
 
 
 def _change(account: Account, amounts: Vector, sign: int) -> None:
+    changes = [(index, sign * amount) for index, amount in enumerate(amounts) if amount]
     for use in account.uses():
         use.jobs += sign
         in_use = use.tres
-        for index, amount in enumerate(amounts):
-            if amount:
-                in_use[index] += sign * amount
+        for index, change in changes:
+            in_use[index] += change
 
 
 # Which jobs age in the queue
