@@ -15,6 +15,7 @@ import emulator.cli
 from emulator.api import simulate
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
+from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import (
@@ -28,6 +29,7 @@ from slurm_sim_plugins import (
     Wake,
     hookimpl,
 )
+from slurm_sim_plugins.sched.backfill import Backfill
 
 FLAT = """
 ClusterName=flat
@@ -78,6 +80,28 @@ def simulated(
     plugins = [] if isinstance(scheduler, str) else [scheduler]
     slots["SchedulerType"] = scheduler if isinstance(scheduler, str) else scheduler.name  # type: ignore[attr-defined]
     return simulate(requests, parse_slurm_conf(conf), slots=slots, plugins=plugins, clock=clock, **options)
+
+
+class KeepsPlans(Backfill):
+    """Backfill that looks at plans of cycles before, too."""
+
+    name = "sched/keeps_plans"
+
+
+@pytest.mark.parametrize(("scheduler", "used_again"), [("sched/backfill", True), (KeepsPlans, False)])
+def test_columns_of_a_plan_are_used_again_unless_a_plugin_may_have_kept_it(monkeypatch, scheduler, used_again):
+    made, plans = PluginScheduler.windows, list[Any]()
+
+    def windows(*args: Any) -> Any:
+        plan = made(*args)
+        plans.append(plan.slots)
+        return plan
+
+    monkeypatch.setattr(PluginScheduler, "windows", windows)
+    rows = [(number, 40.0 * number, 500.0, "-n3 -t10") for number in range(1, 12)]
+    simulated(FLAT, rows, scheduler, "slurm", compiled=True)
+    assert len(plans) > 5
+    assert (len({id(one) for one in plans}) < len(plans)) is used_again
 
 
 HEAD_AND_TWO = [
