@@ -1,19 +1,16 @@
 """Fair Tree: users ranked by walking the tree, at each level by shares over usage. Used by priority/multifactor.
 
+A :mod:`kernel <slurm_sim_plugins.kernels>`: the tree is walked at the end of each period, thousands of times a week.
+
 Source: Slurm's documentation, fair_tree ("Algorithm", "Ties"); observations F3, M4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any, Protocol
 
 UNUSED = float("inf")
 """Shares over usage of those who have used nothing: they come first."""
-
-
-_LEVEL_FS = attrgetter("level_fs")
 
 
 class Share(Protocol):
@@ -50,93 +47,124 @@ class FairTree:
 
     by_level = True
 
+    def __init__(self) -> None:
+        self._tree: Tree | None = None
+
     def begin_period(self, root: Share, raw: Any) -> None:
-        """Work out all factors, once usage was charged and has decayed."""
-        rank(root, raw)
+        """Work out all factors, once usage was charged and has decayed.
+
+        Args:
+            root: the account root.
+            raw: billed usage by row.
+        """
+        if self._tree is None or not self._tree.stands(root):
+            self._tree = Tree(root)
+        self._tree.rank(raw)
 
     def factor(self, share: Share, root: Share, raw: Any) -> float:
         """The factor of an association."""
         return share.factor
 
 
-def rank(root: Share, raw: Any) -> None:
-    """Work out factors of all users below root, and what ``sshare`` shows of all associations.
+class Tree:
+    """All associations below root from the top down, so that the children of one lie side by side.
 
     Args:
-        root: the account root.
-        raw: billed usage by row.
-    """
-    root.norm_usage, root.effective = 1.0, 1.0
-    used, users = raw.tolist(), 0
-    used_by_all: float = used[root.row]
-    below = list(root.children)
-    # Of accounts that have their parent's shares the children are among these, but not they.
-    for share in below:
-        _weigh(share, used[share.row], used[(share.above or root).row], used_by_all)
-        below += share.children
-        users += share.is_user
-    _Walk(users).level(root.children, tied=False)
-
-
-def _weigh(share: Share, used: float, used_above: float, used_by_all: float) -> None:
-    # Not by min(): this is done for each association in each period.
-    share.norm_usage = (used / used_by_all if used < used_by_all else 1.0) if used_by_all else 0.0
-    share.effective = effective = used / used_above if used_above else 0.0
-    if share.shares is None:
-        # A user who has his parent's shares is the first of his account.
-        share.level_fs = UNUSED
-    elif not share.norm_shares:
-        share.level_fs = 0.0
-    else:
-        share.level_fs = share.norm_shares / effective if effective else UNUSED
-
-
-class _Walk:
-    """One walk through the tree: the first user gets the highest rank.
-
-    Args:
-        users: how many there are.
+        root: the account root; shares and children stay what they are as long as the tree :meth:`stands`.
     """
 
-    def __init__(self, users: int) -> None:
-        self._users = users
-        self._next = users
-        self._rank = users
+    def __init__(self, root: Share) -> None:
+        self._root = root
+        self._top = root.children
+        self._shares = shares = list(root.children)
+        self._begin: list[int] = []
+        self._behind: list[int] = []
+        # Of accounts that have their parent's shares the children are among these, but not they.
+        for share in shares:
+            self._begin.append(len(shares))
+            shares += share.children
+            self._behind.append(len(shares))
+        self._row = [share.row for share in shares]
+        self._row_above = [(share.above or root).row for share in shares]
+        self._own_shares = [share.shares is not None for share in shares]
+        self._norm_shares = [share.norm_shares for share in shares]
+        self._is_user = [share.is_user for share in shares]
+        self._users = sum(self._is_user)
+        self._known = [False] * len(shares)
+        self._level_fs = [UNUSED] * len(shares)
+        self._rank_of = [0] * len(shares)
+        self._next = self._rank = 0
 
-    def level(self, siblings: Sequence[Share], *, tied: bool) -> None:
+    def stands(self, root: Share) -> bool:
+        """Whether it is that of an account root still: associations that are shared out anew have other lists."""
+        return self._root is root and self._top is root.children
+
+    def rank(self, raw: Any) -> None:
+        """Work out factors of all users, and what ``sshare`` shows of all associations.
+
+        Args:
+            raw: billed usage by row.
+        """
+        self._root.norm_usage, self._root.effective = 1.0, 1.0
+        self._weigh(raw.tolist())
+        # The first user gets the highest rank.
+        self._next = self._rank = self._users
+        self._level(list(range(len(self._top))), False)
+
+    def _weigh(self, used: list[float]) -> None:
+        used_by_all = used[self._root.row]
+        for index in range(len(self._shares)):
+            own = used[self._row[index]]
+            if own == 0 and self._known[index]:
+                # Of most there is nothing new, for they use nothing.
+                continue
+            share, above = self._shares[index], used[self._row_above[index]]
+            norm_usage = (own / used_by_all if own < used_by_all else 1.0) if used_by_all else 0.0
+            effective = own / above if above else 0.0
+            part = self._norm_shares[index]
+            if not self._own_shares[index]:
+                # A user who has his parent's shares is the first of his account.
+                level_fs = UNUSED
+            elif not part:
+                level_fs = 0.0
+            else:
+                level_fs = part / effective if effective else UNUSED
+            share.norm_usage, share.effective, share.level_fs = norm_usage, effective, level_fs
+            self._level_fs[index], self._known[index] = level_fs, own == 0
+
+    def _level(self, siblings: list[int], tied: bool) -> None:
         """Rank those below one account, or below several that are tied.
 
         Args:
             siblings: those there are.
             tied: whether the first of them has the rank of the user before.
         """
-        ordered = sorted(siblings, key=_LEVEL_FS, reverse=True)
-        begin, many = 0, len(ordered)
+        level_fs, many, begin = self._level_fs, len(siblings), 0
+        ordered = sorted(siblings, key=level_fs.__getitem__, reverse=True) if many > 1 else siblings
         while begin < many:
-            first, behind = ordered[begin], begin + 1
-            while behind < many and ordered[behind].level_fs == first.level_fs:
+            at, behind = level_fs[ordered[begin]], begin + 1
+            while behind < many and level_fs[ordered[behind]] == at:
                 behind += 1
-            if first.is_user and behind == begin + 1 and not (tied and begin == 0):
-                # Most users have no equals.
-                self._rank = self._next
-                self._next -= 1
-                first.factor = self._rank / self._users
-            else:
-                self._equals(ordered[begin:behind], tied=tied and begin == 0)
+            self._equals(ordered[begin:behind], tied and begin == 0)
             begin = behind
 
-    def _equals(self, siblings: Sequence[Share], *, tied: bool) -> None:
+    def _equals(self, siblings: list[int], tied: bool) -> None:
         """Of equals users come first, and accounts are taken together."""
-        users = [share for share in siblings if share.is_user]
-        if users:
-            self._users_of(users, tied=tied)
-        below = [child for share in siblings if not share.is_user for child in share.children]
+        users = 0
+        below: list[int] = []
+        for index in siblings:
+            if self._is_user[index]:
+                if not tied and not users:
+                    self._rank = self._next
+                self._give(index)
+                users += 1
+            else:
+                below += range(self._begin[index], self._behind[index])
+        self._next -= users
         if below:
-            self.level(below, tied=tied or bool(users))
+            self._level(below, tied or users > 0)
 
-    def _users_of(self, users: Sequence[Share], *, tied: bool) -> None:
-        if not tied:
-            self._rank = self._next
-        for user in users:
-            user.factor = self._rank / self._users
-        self._next -= len(users)
+    def _give(self, user: int) -> None:
+        if self._rank_of[user] != self._rank:
+            self._rank_of[user] = self._rank
+            self._shares[user].factor = self._rank / self._users

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.config.sacctmgr import Accounts, parse_accounts
+from emulator.config.sacctmgr.reader import add_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.limits.assoc_mgr import AssocMgr
 from emulator.limits.tres import Tres
@@ -39,11 +40,15 @@ def manager_of(
     accounts: Accounts, used: dict[tuple[str, str, str], int], by_level: bool
 ) -> tuple[AssocMgr, np.ndarray]:
     manager = AssocMgr(accounts, Tres(CONF), by_level, lambda _: [])
+    return manager, usage_of(manager, used)
+
+
+def usage_of(manager: AssocMgr, used: dict[tuple[str, str, str], int]) -> np.ndarray:
     raw = np.zeros(manager.rows)
     for key, share in manager.shares.items():
         for above in share.line():
             raw[above.row] += used.get(key, 0)
-    return manager, raw
+    return raw
 
 
 @given(trees())
@@ -51,9 +56,34 @@ def manager_of(
 def test_ranks_are_those_of_the_reference(tree):
     accounts, used = tree
     manager, raw = manager_of(accounts, used, by_level=True)
-    fair_tree.rank(manager.root, raw)
-    expected = reference.factors(accounts, used)
-    assert {key: share.factor for key, share in manager.shares.items() if share.is_user} == expected
+    fair_tree.FairTree().begin_period(manager.root, raw)
+    assert factors_of(manager) == reference.factors(accounts, used)
+
+
+def factors_of(manager: AssocMgr) -> dict[tuple[str, str, str], float]:
+    return {key: share.factor for key, share in manager.shares.items() if share.is_user}
+
+
+@given(trees(), st.lists(st.lists(st.sampled_from([0, 0, 1, 2, 4]), min_size=1), min_size=1, max_size=4), st.data())
+@settings(max_examples=150, deadline=None)
+def test_ranks_follow_usage_and_shares_from_period_to_period(tree, periods, data):
+    """The tree is kept between periods: all that is worked out is as if it were looked at for the first time."""
+    accounts, used = tree
+    manager, raw = manager_of(accounts, used, by_level=True)
+    kept = fair_tree.FairTree()
+    kept.begin_period(manager.root, raw)
+    for amounts in periods:
+        if data.draw(st.booleans()):
+            name = data.draw(st.sampled_from(sorted({one.account for one in accounts.users()})))
+            add_accounts(accounts, [f"modify account {name} set fairshare={data.draw(SHARES)}"], "")
+            manager.refresh()
+        used = {key: amounts[place % len(amounts)] for place, key in enumerate(used)}
+        raw[:] = usage_of(manager, used)
+        kept.begin_period(manager.root, raw)
+        assert factors_of(manager) == reference.factors(accounts, used)
+        shown = [(share.norm_usage, share.effective, share.level_fs) for share in manager.shares.values()]
+        fair_tree.FairTree().begin_period(manager.root, raw)
+        assert shown == [(share.norm_usage, share.effective, share.level_fs) for share in manager.shares.values()]
 
 
 @given(trees(), st.booleans())
