@@ -15,7 +15,7 @@ from emulator.scheduling import tree_compiled as tree
 from emulator.scheduling.select_kernel import Code, are_too_few, choose, give, nodes_of
 from emulator.scheduling.select_rows import FREE_GRES, FREE_JOBS, FREE_MEMORY, FREE_UNITS, SETS
 from slurm_sim_plugins.nodes import FAR, NO_GRES, Allocation, Free, Ints, Machine, Mask, Want, alike, neighbours, shared
-from slurm_sim_plugins.select.cons_tres import allocate
+from slurm_sim_plugins.select.allocation import allocate
 
 MOST_KINDS = 62
 """Kinds of generic resources of which a request can be put as numbers."""
