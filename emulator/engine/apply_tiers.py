@@ -86,7 +86,7 @@ class TieredApply(Apply):
         return Run._make(self._seats[job.index].entry)
 
     def settle(self) -> None:
-        """At the end of an instant: rates for those for whom something changed, and their ends."""
+        """At the end of an instant: new rates and ends of the jobs of which something changed."""
         now, seats, unsettled = self.now, self._seats, self._unsettled
         if not unsettled:
             return

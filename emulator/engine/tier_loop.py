@@ -251,7 +251,7 @@ class TierLoop(ColumnLoop):
         self.settled[job] = self.now
 
     def settle_all(self) -> None:
-        """At the end of an instant: rates for those for whom something changed, and their ends."""
+        """At the end of an instant: new rates and ends of the jobs of which something changed."""
         for index in range(self.unsettled_count):
             job = self.unsettled_jobs[index]
             self.unsettled[job] = 0

@@ -110,7 +110,7 @@ class Share(Use):
         parent: the account above; None for root.
         above: the same for fair share: the nearest that has shares of its own.
         counts_as: itself or, if it has its parent's shares, the nearest above that has its own.
-        children: whom it shares with in fair share; accounts with their parent's shares give theirs to it.
+        children: those with which it shares in fair share; accounts with their parent's shares give theirs to it.
         shares: its own, or None for its parent's.
         level_shares: of all its siblings together.
         norm_shares: its part of that; with classic fair share of all.
@@ -412,7 +412,7 @@ class AssocMgr:
         return tuple((self._tres.index[kind], amount) for kind, amount in amounts.items())
 
     def _share_out(self) -> None:
-        """Who shares with whom, and which part each has of the shares."""
+        """Which associations share with each other, and which part each has of the shares."""
         for share in self.shares.values():
             share.children = []
         for share in self.shares.values():

@@ -70,7 +70,7 @@ class Trial:
 
     Args:
         controller: the mirror's.
-        lasting: whether victims go, so that what they leave is kept for whom they go.
+        lasting: whether victims go, so that what they leave is kept for the job for which they go.
 
     Attributes:
         wakes: seconds at which the plugin wants another pass.

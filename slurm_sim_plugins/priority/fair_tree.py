@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 UNUSED = float("inf")
-"""Shares over usage of those who have used nothing: they come first."""
+"""Shares over usage of associations that have used nothing: they come first."""
 
 
 class Share(Protocol):
@@ -23,7 +23,7 @@ class Share(Protocol):
         norm_shares: its part of that; with classic fair share of all.
         above: the nearest above that has shares of its own; None for root.
         counts_as: itself, or with its parent's shares the nearest above that has its own.
-        children: with whom it shares out.
+        children: those that share out what it has.
         is_user: whether it is a user's, not an account.
         norm_usage, effective, level_fs, factor: are written here.
     """

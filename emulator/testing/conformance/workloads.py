@@ -147,7 +147,7 @@ def _columns(submit: Any, sizes: Any, run: Any, limits: Any, user: Any, requeue:
 
 
 def _job_in_words(workload: Workload, index: int) -> str:
-    """A job as a test would write it; of the facts the user, from whom the others follow."""
+    """A job as a test would write it; of the facts the user, from which the others follow."""
     said = {
         "submit": workload.submit[index],
         "run": workload.run[index],
