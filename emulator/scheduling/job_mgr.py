@@ -133,15 +133,8 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         barred=barred,
     )
     stay_alone(job, partitions[:1], cluster)
-    _check_bounds(job, named, cluster, missing)
-    # Slurm looks at --time-min before licences.
-    _check_times(job, partitions)
-    _check_licenses(request, cluster)
-    _check_gpus(request.options, partitions, lifted, cluster.parameters.rules)
-    _check_tasks(request.options, partitions, cluster)
-    if not updated:
-        _check_excluded(request.options)
-        _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
+    _check_limits(job, named, cluster)
+    _check_in_turn(job, cluster, missing, updated)
     if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
@@ -161,6 +154,32 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         if at_once and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
+
+
+def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, updated: bool) -> None:
+    """Refuse what is none of the bounds of partitions; of several faults the first is told (asked of three versions).
+
+    Args:
+        job: that is submitted, or updated.
+        cluster: the cluster state.
+        missing: how 22.05 refuses features that no node has.
+        updated: that is an update, of which less is asked.
+    """
+    options, partitions, rules = job.options, job.partitions, cluster.parameters.rules
+    early = rules.DEADLINES_LEAVE_TIME
+    _check_times(job, partitions)
+    if early and not updated:
+        _check_deadline(options, partitions[0], rules.DEADLINES_LEAVE_TIME)
+    _check_licenses(job.request, cluster)
+    _check_gpus(options, partitions, job.lifted, rules)
+    _check_tasks(options, partitions, cluster)
+    known_nodes(options.exclude, cluster)
+    if not updated:
+        _check_excluded(options)
+    if missing is not None:
+        raise missing
+    if not early and not updated:
+        _check_deadline(options, partitions[0], rules.DEADLINES_LEAVE_TIME)
 
 
 def _fits_in_one(job: Job, partitions: Iterable[Partition], cluster: Cluster) -> bool:
@@ -498,13 +517,13 @@ def least_nodes(job: Job) -> int:
 
 def _check_words(request: JobRequest, cluster: Cluster) -> None:
     """What ``sbatch`` itself refuses: a list of more nodes than are wanted, or words that do not go together."""
-    if request.options.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
-        raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
     stated = request.options
-    if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
-        raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
     if stated.tasks_per_gpu is not None and (beside := _beside_tasks_of_gpus(stated)):
         raise RejectedError(f"{beside} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU")
+    if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
+        raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
+    if stated.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
+        raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
     begin, deadline = request.options.begin, request.options.deadline
@@ -514,10 +533,15 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
 
 def _check_names(request: JobRequest, cluster: Cluster) -> None:
     """What is refused before Slurm looks at partitions: resources, features and nodes that there are not."""
-    check_gres(request.options, cluster)
-    if cluster.parameters.rules.FEATURES_ARE_ASKED_FIRST:
-        check_features(request.options, cluster)
+    _check_kinds(request.options, cluster)
     known_nodes(request.options.node_list, cluster)
+
+
+def _check_kinds(options: BatchOptions, cluster: Cluster) -> None:
+    """What is refused before Slurm looks at arrays, too: resources and, from 24.11 on, features."""
+    check_gres(options, cluster)
+    if cluster.parameters.rules.FEATURES_ARE_ASKED_FIRST:
+        check_features(options, cluster)
 
 
 def _unknown_features(options: BatchOptions, cluster: Cluster) -> RejectedError | None:
@@ -563,6 +587,8 @@ def check_count(request: JobRequest, cluster: Cluster) -> None:
     if array is not None:
         most = min(parameters.max_array_size, parameters.max_array_tasks)
         if max(array.indices) >= parameters.max_array_size or len(array.indices) > most:
+            _check_words(request, cluster)
+            _check_kinds(request.options, cluster)
             raise RejectedError("Invalid job array specification")
     tasks = len(array.indices) if array is not None else 1
     there = len(cluster.waiting) + len(cluster.running) + len(cluster.suspended)
@@ -744,13 +770,6 @@ def _is_spread_too_far(job: Job, partition: Partition) -> bool:
     if not job.options.spread or job.options.max_nodes is not None or most is None:
         return False
     return _with_named(want) <= most < (want.most_nodes or 0)
-
-
-def _check_bounds(job: Job, partitions: list[Partition], cluster: Cluster, missing: RejectedError | None) -> None:
-    """Refuse what is beyond the bounds of partitions, then what asks for features that are missing."""
-    _check_limits(job, partitions, cluster)
-    if missing is not None:
-        raise missing
 
 
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
-from emulator.state.asked import Asked, asked_of, known_nodes
+from emulator.state.asked import Asked, asked_of
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
@@ -659,7 +659,7 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
         found = _preferred(options.prefer, cluster) + found
     allowed = large_enough(options, cluster)
     if options.exclude:
-        allowed &= ~known_nodes(options.exclude, cluster)
+        allowed &= ~cluster.machine.mask_of([name for name in options.exclude if name in cluster.machine.index])
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
 
 
