@@ -372,7 +372,9 @@ class Picker:
             enough = members[self._enough(left)[members]].tolist()
             if enough:
                 sizes = left if self._sizes is None or self._taken else self._sizes
-                self._take(min(enough, key=lambda node: (int(sizes[node]), node)))
+                # select/linear takes the first (asked of 24.11), not the smallest.
+                first = enough[0] if self._want.largest_first else None
+                self._take(min(enough, key=lambda node: (int(sizes[node]), node)) if first is None else first)
                 return
         for node in nodes:
             if self._done() or self._full():
