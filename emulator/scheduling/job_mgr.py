@@ -522,8 +522,11 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError(f"{beside} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU")
     if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:
         raise RejectedError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.")
-    if stated.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
+    rules = cluster.parameters.rules
+    if stated.both_ways and rules.EXCLUSIVE_IS_NOT_SHARED:
         raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
+    if stated.cpus_per_gpu and stated.cpus_per_task and rules.CPUS_OF_TASKS_OR_GPUS:
+        raise RejectedError("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually exclusive")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
     begin, deadline = request.options.begin, request.options.deadline

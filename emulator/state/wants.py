@@ -64,7 +64,7 @@ def _on_nodes(asked: Asked) -> Want:
         # In blocks, and of GPUs in all or for tasks, no more nodes are taken than are needed.
         target_nodes=max(asked.nodes if isinstance(tree, Blocks) or of_all else asked.target, fewest),
         cpus=asked.demand.cpus_shared or asked.cpus,
-        choices=_choices(asked.request, asked.cluster),
+        choices=_choices(asked),
         whole=asked.whole,
         required=asked.named,
         some_required=asked.some,
@@ -651,16 +651,26 @@ def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
     return ((GPU, "", -(-options.tasks // options.tasks_per_gpu)),)
 
 
-def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
+def _choices(asked: Asked) -> tuple[Choice, ...]:
     """Ways to satisfy its constraint; before them those with what it would rather have, which take its place."""
-    options = request.options
+    options, cluster = asked.options, asked.cluster
     found = _constrained(options.constraint, cluster)
     if options.prefer:
         found = _preferred(options.prefer, cluster) + found
     allowed = large_enough(options, cluster)
     if options.exclude:
         allowed &= ~cluster.machine.mask_of([name for name in options.exclude if name in cluster.machine.index])
+    if asked.alone and asked.demand.cpus_per_gpu:
+        allowed &= _gives_cpus_of_gpus(asked)
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
+
+
+def _gives_cpus_of_gpus(asked: Asked) -> Mask:
+    """Nodes with the CPUs that go with all of their GPUs, which a job of whole nodes has (asked of three versions)."""
+    machine = asked.cluster.machine
+    gpus = sum((counts for (name, _), counts in machine.gres.items() if name == GPU), np.zeros_like(machine.cpus))
+    suffices: Mask = machine.cpus >= gpus * asked.demand.cpus_per_gpu
+    return suffices
 
 
 def check_features(options: BatchOptions, cluster: Cluster) -> None:

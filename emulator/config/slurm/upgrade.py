@@ -577,6 +577,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "REQUEUED_GO_LAST": _requeued,
     "BUILTIN_BY_NUMBERS": _builtin,
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
+    "CPUS_OF_TASKS_OR_GPUS": _stated_per_gpu,
     "FEATURES_ARE_ASKED_FIRST": _unknown_features,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,

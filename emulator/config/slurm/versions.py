@@ -92,6 +92,13 @@ class Rules:
         "not named in the release notes; sbatch says it",
         *("unasked_memory_22", "unasked_memory_24", "unasked_memory_26"),
     )
+    CPUS_OF_TASKS_OR_GPUS: bool = _rule(
+        "24.11",
+        "sbatch refuses --cpus-per-gpu beside --cpus-per-task in words of its own, before --exclusive and arrays",
+        "they are an invalid request for generic resources",
+        "not named in the release notes; 15 submissions to each of three versions show it",
+        *("cpus_of_tasks_or_gpus-22.05", "cpus_of_tasks_or_gpus-24.11", "cpus_of_tasks_or_gpus-26.05"),
+    )
     FEATURES_ARE_ASKED_FIRST: bool = _rule(
         "24.11",
         "a job that names features which no node has is refused for that before its partition, its nodes and its "
