@@ -129,10 +129,11 @@ class Arrivals(Part):
         request = self.chain.request(request)
         check_count(request, self.cluster)
         jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
+        self._charge(jobs)
         why = refusal(jobs[0], self.cluster) if request.options.dependencies else ""
         if why:
             raise RejectedError(why)
-        self.admit(jobs)
+        self._reserve(jobs)
         return jobs
 
     def _give_back(self, jobs: list[Job]) -> None:
@@ -199,24 +200,33 @@ class Arrivals(Part):
             self.telling.rejected(request, why)
 
     def admit(self, jobs: list[Job]) -> None:
-        """Find the account of new jobs.
+        """Find the account of new jobs, and whether there are nodes for them, whatever they depend on.
 
         Raises:
             RejectedError: they are refused.
         """
+        self._charge(jobs)
+        self._reserve(jobs)
+
+    def _charge(self, jobs: list[Job]) -> None:
+        """Find the account of new jobs, and refuse what its limits deny."""
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.admit(jobs[0], len(jobs))
+
+    def _reserve(self, jobs: list[Job]) -> None:
+        """Refuse jobs that may not use their reservation, or for which there are no nodes; the others have come in."""
         if self.reservations.lacks_any(jobs[0]):
             raise RejectedError(NO_RESERVATION)
         if jobs[0].names_several and self._passes.scheduler.has_main_loop:
             raise RejectedError(SEVERAL_RESERVATIONS)
+        self._check_access(jobs[0])
         accounting = self.cluster.accounting
         unasked = jobs[0].unfit in UNAVAILABLE and self._names_unavailable(jobs[0])
         if accounting is None:
             if jobs[0].unfit and not unasked:
                 raise RejectedError(jobs[0].unfit)
-            self._check_access(jobs[0])
             self._check_nodes_of_reservation(jobs[0])
             return
-        accounting.admit(jobs[0], len(jobs))
         most = accounting.most_nodes(jobs[0])
         for job in jobs if most < math.inf else ():
             bound_nodes(job, int(most), self.cluster)
@@ -226,7 +236,6 @@ class Arrivals(Part):
         limited = bool(accounting.obstacle(jobs[0], first)) or jobs[0].wants[first.name].min_nodes > most
         if jobs[0].unfit and not (limited or unasked):
             raise RejectedError(jobs[0].unfit)
-        self._check_access(jobs[0])
         if not limited:
             self._check_nodes_of_reservation(jobs[0])
         for job in jobs[1:]:

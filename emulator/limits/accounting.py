@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.limits.resets import next_reset
 from emulator.limits.tres import NODE, Tres, Vector
 from emulator.limits.usage import Usage
+from emulator.state.demand import demand_of
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import JobRequest, RejectedError
@@ -224,10 +225,10 @@ class Accounting:
             RejectedError: it has no association, may not use what it asks for, or there are too many.
         """
         self.changed()
-        account = self._account(job)
+        account = self.account_of(job)
         if account is None:
             return
-        self._check_partitions(job, account)
+        self._bar(job, account)
         job.account = account
         whose = account.account, account.quality.qos.name if account.quality else ""
         if whose != (job.options.account, job.options.qos):
@@ -243,7 +244,7 @@ class Accounting:
                 self._try_in(job, partition)
                 refused = acct_policy.too_many(job.account, count, self._counted_in(job))
                 if not refused and acct_policy.denies(job.account):
-                    refused = acct_policy.never(job.account, self._wanted(job, partition), job.limit)
+                    refused = acct_policy.never(job.account, self._stated(job, partition), job.limit)
                 if refused:
                     raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
                 self._check_component(job, partition)
@@ -254,7 +255,7 @@ class Accounting:
         denies = job.request.het_job_id is not None and self._cluster.parameters.rules.LIMITS_DENY_COMPONENTS
         if job.account is None or not denies:
             return
-        if acct_policy.never(job.account, self._wanted(job, partition), job.limit):
+        if acct_policy.never(job.account, self._stated(job, partition), job.limit):
             raise RejectedError(acct_policy.POLICY)
 
     def check_together(self, jobs: Sequence[LimitedJob]) -> None:
@@ -288,7 +289,7 @@ class Accounting:
 
     def _asked_by(self, jobs: Sequence[LimitedJob]) -> tuple[int, Vector, Vector]:
         """How many jobs there are, what they ask for, and for how many minutes."""
-        wanted = [self._wanted(job, job.partitions[0]) for job in jobs]
+        wanted = [self._stated(job, job.partitions[0]) for job in jobs]
         lasting = ([count * _minutes(job) for count in has] for job, has in zip(jobs, wanted, strict=True))
         amounts, minutes = ([sum(counts) for counts in zip(*rows, strict=True)] for rows in (wanted, lasting))
         return len(jobs), amounts, minutes
@@ -314,8 +315,12 @@ class Accounting:
                 options = replace(options, time_limit=first.options.time_limit)
             job.request = replace(job.request, options=options)
 
-    def _account(self, job: LimitedJob) -> Account | None:
-        """The account of a job; None for one without an association, where that is allowed."""
+    def account_of(self, job: LimitedJob) -> Account | None:
+        """The account of a job; None for one without an association, where that is allowed.
+
+        Raises:
+            RejectedError: it has none, or may not use what it asks for.
+        """
         accounts, options = self.manager.accounts, job.options
         found = accounts.association(job.request.user, options.account, job.partitions[0].name)
         if found is None:
@@ -392,15 +397,22 @@ class Accounting:
             found.reverse()
         return found if len(found) < 2 or found[0] is not found[1] else found[:1]
 
-    def _check_partitions(self, job: LimitedJob, account: Account) -> None:
-        """Refuse a job whose account or quality of service partitions do not take, or let it wait for others.
+    def check_partitions(self, job: LimitedJob, account: Account) -> Mapping[str, tuple[str, str]]:
+        """Words for partitions that do not take a job's account or quality of service, which may wait for others.
 
         It is refused as EnforcePartLimits says; recorded on 22.05 and 24.11.
+
+        Raises:
+            RejectedError: it is refused.
         """
         found = {partition.name: self._refusal(partition, account) for partition in job.partitions}
         refused = {name: words for name, words in found.items() if words is not None}
         if refused and (self._every_partition or (self._any_partition and len(refused) == len(job.partitions))):
             raise RejectedError(next(iter(refused.values()))[0])
+        return refused
+
+    def _bar(self, job: LimitedJob, account: Account) -> None:
+        refused = self.check_partitions(job, account)
         if refused:
             job.barred = {**job.barred, **{name: words[1] for name, words in refused.items()}}
 
@@ -607,6 +619,12 @@ class Accounting:
     def _wanted(self, job: LimitedJob, partition: Partition, cpus: float = 0, nodes: int = 0) -> Vector:
         want, managed = job.wants[partition.name], self._cluster.parameters.memory
         return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
+
+    def _stated(self, job: LimitedJob, partition: Partition) -> Vector:
+        """What a submission asks for; memory counts where it is not given out, too."""
+        want, machine = job.wants[partition.name], self._cluster.machine
+        demand = demand_of(job.request, partition, machine, self._cluster.parameters.rules, want.min_nodes)
+        return self.tres.stated(want, job.options, partition, machine, demand)
 
     def forget(self, job: LimitedJob, reason: str = "None") -> None:
         """No limit keeps a job from starting any more: its reason is another one; that of generic ones may stay."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from emulator.config.slurm.model import SlurmConf
+from emulator.state.demand import Demand
 from emulator.state.partition import Partition
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.nodes import Allocation, Machine, Mask, Want
@@ -86,6 +87,22 @@ class Tres:
             of_task = sum(one.count for one in options.of_tasks if one.name == kind and type_ in ("", one.type))
             amounts[index] = max(amounts[index], of_task * options.tasks_on(want.min_nodes))
         self._add_licenses(amounts, options)
+        amounts[BILLING] = self.bill(amounts, partition)
+        return amounts
+
+    def stated(
+        self, want: Want, options: BatchOptions, partition: Partition, machine: Machine, demand: Demand
+    ) -> Vector:
+        """What a submission asks for: with no memory stated, all that the first node of its partition has, on each.
+
+        Asked of three versions.
+        """
+        amounts, nodes = self.wanted(want, options, partition, machine, managed=False), want.min_nodes
+        if demand.whole_memory:
+            amounts[MEMORY] = float(machine.memory[partition.nodes.argmax()]) * nodes
+        else:
+            amounts[MEMORY] = demand.on_node * nodes + demand.per_cpu * amounts[CPU]
+            amounts[MEMORY] += demand.per_gpu * options.gpus_on(nodes)
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts
 

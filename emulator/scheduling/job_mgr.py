@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.nodes import FAR, Allocation, Choice, Mask, Want
+
+if TYPE_CHECKING:
+    from emulator.limits.accounting import Accounting
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
@@ -101,7 +105,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if most and not updated:
         raise RejectedError(f"invalid number of nodes (-N {len(request.options.node_list)}-{most})")
     _check_names(request, cluster)
-    named = partitions = _partitions(request, cluster)
+    named = partitions = _partitions(request, cluster, updated)
     # The bounds of its partitions are looked at before it is refused for features.
     missing = None if updated else _unknown_features(request.options, cluster)
     request = request if missing is None else _without_features(request)
@@ -133,7 +137,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         barred=barred,
     )
     stay_alone(job, partitions[:1], cluster)
-    _check_limits(job, named, cluster)
+    _check_bounds(job, named, None if updated else cluster.accounting, cluster)
     _check_in_turn(job, cluster, missing, updated)
     if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
@@ -147,13 +151,19 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         lack = lack_of(job, partitions[-1], cluster, partitions[-1].nodes)
         words = _words_for(job, partitions[-1], cluster)
         job.unfit = f"{lack}\n{words}" if lack else words
-        reserved = request.options.reservation
-        known = not reserved or reserved in cluster.reservations
-        # What it depends on is looked at before its nodes.
-        at_once = cluster.accounting is None and known and not request.options.dependencies
+        # What it depends on is looked at before its nodes, and whether it may use a reservation.
+        at_once = cluster.accounting is None and not (request.options.reservation or request.options.dependencies)
         if at_once and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
+
+
+def _check_bounds(job: Job, named: list[Partition], accounting: Accounting | None, cluster: Cluster) -> None:
+    """Refuse a job without an account, one beyond the bounds of partitions, and one whose account they do not take."""
+    account = None if accounting is None else accounting.account_of(job)
+    _check_limits(job, named, cluster)
+    if accounting is not None and account is not None:
+        accounting.check_partitions(job, account)
 
 
 def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, updated: bool) -> None:
@@ -599,7 +609,7 @@ def check_count(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("Slurm temporarily unable to accept job: MaxJobCount is reached")
 
 
-def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
+def _partitions(request: JobRequest, cluster: Cluster, updated: bool) -> list[Partition]:
     if not request.options.partitions:
         reserved = cluster.reservations.get(request.options.reservation)
         default = cluster.default if reserved is None or reserved.partition is None else reserved.partition
@@ -608,7 +618,8 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
         return _reserved(_taking([_open(default, cluster)]), request)
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
-        raise RejectedError("Invalid partition name specified")
+        which = "" if updated else f"invalid partition specified: {unknown[0]}\n"
+        raise RejectedError(f"{which}Invalid partition name specified")
     named = dict.fromkeys(_open(cluster.partitions[name], cluster).name for name in request.options.partitions)
     return _reserved(_taking([cluster.partitions[name] for name in named]), request)
 
@@ -682,7 +693,7 @@ def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
             raise RejectedError("Invalid license specification")
 
 
-def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: frozenset[str], rules: Rules) -> None:
+def _check_gpus(options: BatchOptions, partitions: Sequence[Partition], lifted: frozenset[str], rules: Rules) -> None:
     """Refuse fewer GPUs in all than nodes that a job has at least, if it does not say how many it wants.
 
     These are MinNodes of each partition, those that it names, and those that its tasks need, so many on each. In
@@ -702,7 +713,7 @@ def _check_gpus(options: BatchOptions, partitions: list[Partition], lifted: froz
         raise RejectedError(INVALID_GRES)
 
 
-def _check_tasks(options: BatchOptions, partitions: list[Partition], cluster: Cluster) -> None:
+def _check_tasks(options: BatchOptions, partitions: Sequence[Partition], cluster: Cluster) -> None:
     """Refuse fewer tasks than MinNodes of each partition, of a job that does not say how many nodes it wants."""
     stated = options.tasks is not None or options.tasks_per_node is not None
     if not stated or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
@@ -729,7 +740,7 @@ def _minutes(seconds: float) -> float:
     return seconds if seconds == UNLIMITED else math.ceil(seconds / MINUTE) * MINUTE
 
 
-def _check_times(job: Job, partitions: list[Partition]) -> None:
+def _check_times(job: Job, partitions: Sequence[Partition]) -> None:
     """Refuse a least limit that is beyond those of all partitions, or the job's own."""
     longest = max(partition.max_time for partition in partitions)
     if job.time_min is not None and "PARTITIONTIMELIMIT" not in job.lifted and job.time_min > min(longest, job.limit):

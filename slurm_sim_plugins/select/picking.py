@@ -373,8 +373,8 @@ class Picker:
             if enough:
                 sizes = left if self._sizes is None or self._taken else self._sizes
                 # select/linear takes the first (asked of 24.11), not the smallest.
-                first = enough[0] if self._want.largest_first else None
-                self._take(min(enough, key=lambda node: (int(sizes[node]), node)) if first is None else first)
+                alike = self._want.largest_first
+                self._take(min(enough, key=lambda node: (0 if alike else int(sizes[node]), node)))
                 return
         for node in nodes:
             if self._done() or self._full():

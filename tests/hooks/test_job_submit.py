@@ -86,7 +86,7 @@ def test_the_file_says_the_chain_and_what_is_not_here_is_named(caplog: pytest.Lo
 def test_a_change_is_looked_at_as_if_the_user_had_asked_for_it() -> None:
     wrong = named("wrong", lambda view: view.submission._replace(partitions=("nowhere",)))
     done = on_cluster([["-n1"]], plugins=[wrong], job_submit="wrong")
-    assert done.about["rejected"] == {"Invalid partition name specified": 1}
+    assert done.about["rejected"] == {"invalid partition specified: nowhere\nInvalid partition name specified": 1}
 
 
 def test_an_array_is_one_submission() -> None:

@@ -122,7 +122,7 @@ def test_a_component_waits_for_its_place_among_others(number: int) -> None:
 def test_one_refused_component_refuses_all() -> None:
     found = cluster((0, 50, "-n1 -t5 : -n1 -pnone"), (1, 20, "-n1"))
     assert [(request.id, words) for request, words in found.rejected] == [
-        (number, "Invalid partition name specified") for number in (1, 2)
+        (number, "invalid partition specified: none\nInvalid partition name specified") for number in (1, 2)
     ]
     assert list(found.cluster.jobs) == [3]
 
