@@ -63,7 +63,7 @@ class Sockets:
         """Resources that the jobs of a partition take, one for each socket, where it bounds the CPUs of each socket."""
         return [("", f"{pool} {OF_SOCKET}{number}") for number in range(len(self.cores))]
 
-    def left_of_pool(self, free: Mapping[Gres, Ints], pool: str, most: int, threads: Ints) -> Ints:
+    def left_of_pool(self, free: Mapping[Gres, Ints], pool: str, most: int, threads: Ints, of_all: bool) -> Ints:
         """Free cores of each socket that a job of a partition may have which bounds the CPUs of each socket.
 
         Of one where its jobs have as many it may have none; of any other so many, whatever they have (recorded).
@@ -73,8 +73,10 @@ class Sockets:
             pool: the partition.
             most: CPUs of a socket.
             threads: CPUs of a core of each node.
+            of_all: whether the jobs of other partitions count as well.
         """
-        used = self.cores - np.array([free[kind] for kind in self.of_pool(pool)])
+        left = self.free(free) if of_all else np.array([free[kind] for kind in self.of_pool(pool)])
+        used = self.cores - left
         return np.where(used * threads < most, np.minimum(self.free(free), most // threads), 0)
 
     def used(self, given: Mapping[Gres, Sequence[int]]) -> Ints:

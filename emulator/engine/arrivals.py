@@ -130,6 +130,8 @@ class Arrivals(Part):
         check_count(request, self.cluster)
         jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
         self._charge(jobs)
+        if jobs[0].unfit in OF_FEATURES:
+            raise RejectedError(jobs[0].unfit)
         why = refusal(jobs[0], self.cluster) if request.options.dependencies else ""
         if why:
             raise RejectedError(why)

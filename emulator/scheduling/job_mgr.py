@@ -139,6 +139,9 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     stay_alone(job, partitions[:1], cluster)
     _check_bounds(job, named, None if updated else cluster.accounting, cluster)
     _check_in_turn(job, cluster, missing, updated)
+    if missing is not None:
+        job.unfit = str(missing)  # What limits deny is looked at before.
+        return job
     if most:
         job.unfit = _words_for(job, partitions[-1], cluster)
     unchecked = unchecked or updated or _is_not_asked(job, cluster) or _is_too_long_to_bound(job, cluster)
@@ -186,9 +189,9 @@ def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, up
     known_nodes(options.exclude, cluster)
     if not updated:
         _check_excluded(options)
-    if missing is not None:
+    if missing is not None and cluster.accounting is None:
         raise missing
-    if not early and not updated:
+    if not (early or updated or missing):
         _check_deadline(options, partitions[0], rules.DEADLINES_LEAVE_TIME)
 
 

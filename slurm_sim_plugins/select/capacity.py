@@ -94,7 +94,7 @@ def cores_left(want: Want, machine: Machine, by_socket: Sockets, free: Free) -> 
     bound = machine.pool_sockets.get(want.pool)
     if bound is None:
         return by_socket.free(free.gres)
-    return by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads)
+    return by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads, want.pool_of_all)
 
 
 def _of_free_sockets(want: Want, machine: Machine, free: Free, units: Ints, capacity: Ints) -> Ints:

@@ -495,10 +495,17 @@ class Rules:
     MAX_CPUS_OF_OTHERS: bool = _rule(
         "24.11",
         "while no job of a partition has started since the controller did, those of other partitions count for its "
-        "MaxCPUsPerNode, and CoreSpecCount; so does that as it is asked whether a job could ever start",
+        "MaxCPUsPerNode and MaxCPUsPerSocket, and CoreSpecCount; so does that as it is asked whether a job could ever "
+        "start",
         "only its own jobs do",
-        "not named in the release notes; nine questions to each of three versions show it",
-        *("max_cpus_of_others_24", "max_cpus_of_others_26", "cores_of_system_24", "cores_of_system_26"),
+        "not named in the release notes; 25 questions show it",
+        *(
+            "socket_of_others-24.11",
+            "max_cpus_of_others_24",
+            "max_cpus_of_others_26",
+            "cores_of_system_24",
+            "cores_of_system_26",
+        ),
     )
     MAX_CPUS_OF_OWN: bool = _rule(
         "26.05",
