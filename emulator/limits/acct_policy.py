@@ -329,26 +329,29 @@ def _any_beyond(
 
 
 def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
+    """The first limit of a quality of service that a job is beyond by itself, in the order of Slurm."""
     found = _first_exceeded(
+        ("PerAccount", bounds.max_tres_account, amounts),
+        ("QOSMaxPerUser", bounds.max_tres_user, amounts),
         ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),
         ("QOSGrp", bounds.grp_tres, amounts),
         ("QOSGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
         ("RunMinutesPerAccount", bounds.max_run_mins_account, minutes),
         ("RunMinutesPerUser", bounds.max_run_mins_user, minutes),
-        ("PerAccount", bounds.max_tres_account, amounts),
         ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes),
-        ("QOSMaxPerJob", bounds.max_tres, amounts),
-        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
-        ("QOSMaxPerUser", bounds.max_tres_user, amounts),
     )
     if found:
         return found
-    if _beyond(limit / MINUTE, bounds.grp_wall):
-        return "QOSGrpWallLimit"
     if _beyond(limit, bounds.max_wall):
         return "QOSMaxWallDurationPerJobLimit"
+    if _beyond(limit / MINUTE, bounds.grp_wall):
+        return "QOSGrpWallLimit"
+    found = _first_exceeded(
+        ("QOSMaxPerJob", bounds.max_tres, amounts),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
+    )
     index = _short_of(bounds.min_tres, amounts)
-    return reason("QOSMin", index) if index is not None else ""
+    return found or (reason("QOSMin", index) if index is not None else "")
 
 
 def _never_on(account: Account, amounts: Vector, minutes: Vector, limit: float) -> str:

@@ -409,7 +409,8 @@ class AssocMgr:
         unknown = [kind for kind in amounts if kind not in self._tres.index]
         if unknown:
             raise InputError(f"{name}={unknown[0]}: {unknown[0]} is not counted; name it in AccountingStorageTRES")
-        return tuple((self._tres.index[kind], amount) for kind, amount in amounts.items())
+        # Slurm goes through resources as they are numbered.
+        return tuple(sorted((self._tres.index[kind], amount) for kind, amount in amounts.items()))
 
     def _share_out(self) -> None:
         """Which associations share with each other, and which part each has of the shares."""

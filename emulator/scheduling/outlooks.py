@@ -171,7 +171,7 @@ class Outlooks(Scratch):
             kind = self._kind_of[key] = self._kinds.setdefault(asked, len(self._kinds))
         whose, alone = "", False
         if self._cluster.parts_users(job):
-            whose, alone = job.request.user, partition.exclusive_user or job.options.exclusive_to == "user"
+            whose, alone = job.request.user, partition.exclusive_user or job.options.exclusive_to in ("user", "topo")
         known = self._known.get((kind, whose, alone))
         if known is None:
             known = self._known[kind, whose, alone] = self._look(job, partition, code)

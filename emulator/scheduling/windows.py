@@ -64,7 +64,7 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
         return None
     if job.request.het_job_id is not None or job.deadline < UNLIMITED:
         return None
-    whose = job.request.user if job.options.exclusive_to == "user" else ""
+    whose = job.request.user if job.options.exclusive_to else ""
     return _kept((job.request_class, partition.name, job.lifted, whose))
 
 
@@ -291,7 +291,8 @@ class Windows(WindowPlan):
     def keep(self, hole: Hole) -> None:
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone."""
         start, place = hole.start, hole.place
-        job, nodes = place._entry._pair[0], place._allocation.nodes
+        job = place._entry._pair[0]
+        nodes = self._cluster.with_blocks(job, place._allocation)
         limit = job.granted if start <= self._cluster.now else job.shortest
         grain = self._habits.resolution
         begin = math.floor(start / grain) * grain

@@ -330,7 +330,7 @@ class CompiledWindows(Windows):
     def started(self, job: Job) -> None:
         """As it says; where it has nodes for its user alone, these are not counted as such yet."""
         super().started(job)
-        if self._by_users and job.options.exclusive_to == "user":
+        if self._by_users and job.options.exclusive_to in ("user", "topo"):
             self._decide_again()
 
     def _decide_again(self) -> None:

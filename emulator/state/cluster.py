@@ -27,6 +27,7 @@ from emulator.workload.sbatch import BatchOptions, Dependency
 from slurm_sim_plugins.gres import with_sharing_forgotten
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
+from slurm_sim_plugins.topology.block import Blocks
 
 if TYPE_CHECKING:
     from emulator.limits.accounting import Accounting
@@ -307,12 +308,44 @@ class Cluster:
         return (
             self.exclusive_user
             or bool(self._one_users)
-            or (bool(self.suspended) and any(other.options.exclusive_to == "user" for other in self.suspended.values()))
+            or (bool(self.suspended) and any(self._parts(other) for other in self.suspended.values()))
         )
 
     def parts_users(self, job: Job) -> bool:
-        """Whether a job may find nodes that it does not get because of its user, now."""
-        return job.options.exclusive_to == "user" or self.users_part
+        """Whether a job may find nodes that it does not get because of its user, or of a block that a job has, now."""
+        return self._parts(job) or self.users_part
+
+    def _parts(self, job: Job) -> bool:
+        """Whether a job has nodes for its user alone, or blocks for itself."""
+        return bool(job.options.exclusive_to) and (job.options.exclusive_to == "user" or self._has_blocks(job))
+
+    def _has_blocks(self, job: Job) -> bool:
+        """Whether a job has the blocks of its nodes for itself: no switches (recorded on 24.11)."""
+        return job.options.exclusive_to == "topo" and isinstance(self.machine.tree, Blocks)
+
+    def with_blocks(self, job: Job, allocation: Allocation) -> Sequence[int]:
+        """The nodes of a job, and those of the blocks that it has for itself."""
+        if not self._has_blocks(job):
+            return allocation.nodes
+        return [int(node) for node in np.flatnonzero(self._of_blocks(allocation))]
+
+    def _of_blocks(self, allocation: Allocation) -> Mask:
+        """The nodes that a job has, and all of their blocks."""
+        nodes, blocks = allocation.mask(len(self.machine)), self.machine.tree.nodes  # type: ignore[union-attr]
+        whole: Mask = nodes | blocks[(blocks & nodes).any(axis=1)].any(axis=0)
+        return whole
+
+    def _parted(self, job: Job, alone: bool, other: Job) -> Mask | None:
+        """Nodes that another job, which is on the machine, keeps from one because of its user or block; None: none."""
+        assert other.run is not None
+        nodes = None
+        if other.request.user != job.request.user and (
+            alone or of_one_user(other, self.partitions[other.run.partition])
+        ):
+            nodes = other.run.allocation.mask(len(self.machine))
+        if self._has_blocks(job) or self._has_blocks(other):
+            return self._of_blocks(other.run.allocation)
+        return nodes
 
     def up_in(self, partition: Partition) -> Mask:
         """Nodes of a partition that are up; not to be changed."""
@@ -325,10 +358,9 @@ class Cluster:
             return usable
         alone = of_one_user(job, partition)
         for other in (*self.running.values(), *self.suspended.values()):
-            if other.run is None or other.request.user == job.request.user:
-                continue
-            if alone or of_one_user(other, self.partitions[other.run.partition]):
-                usable = usable & ~other.run.allocation.mask(len(self.machine))
+            nodes = None if other.run is None else self._parted(job, alone, other)
+            if nodes is not None:
+                usable = usable & ~nodes
         return usable
 
     def usable_from(self, job: Job, partition: Partition, at: float, fewest: int) -> tuple[Mask, float]:
@@ -341,10 +373,11 @@ class Cluster:
         ends, kept = np.zeros(len(self.machine)), self.no_nodes()
         for other in (*self.running.values(), *self.suspended.values()):
             if other.run is not None:
-                nodes = other.run.allocation.where
+                parted = self._parted(job, alone, other)
+                nodes = other.run.allocation.mask(len(ends)) if parted is None else parted
                 ends[nodes] = np.maximum(ends[nodes], self.planned_end(other))
-                if other.request.user != job.request.user:
-                    kept[nodes] |= alone or of_one_user(other, self.partitions[other.run.partition])
+                if parted is not None:
+                    kept |= parted
         kept &= usable & (ends > at)
         if not kept.any():
             return usable, float("inf")
@@ -490,7 +523,7 @@ class Cluster:
         self.free.take(allocation)
         if allocation.whole and self._closes(job):
             self._unshared[job.id] = allocation
-        if job.options.exclusive_to == "user":
+        if self._parts(job):
             self._one_users.add(job.id)
         for watcher in self.run_watchers:
             watcher.add(job)

@@ -19,7 +19,7 @@ from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.workload.clock_time import seconds_after
 from emulator.workload.het_job import components
-from emulator.workload.sbatch_unused import EXCLUSIVE_TOPO, NOT_EMULATED, SHARING_FLAGS, WITHOUT_EFFECT
+from emulator.workload.sbatch_unused import NOT_EMULATED, SHARING_FLAGS, WITHOUT_EFFECT
 from slurm_sim_plugins.errors import meant
 
 MOST_TASKS = 4_000_001
@@ -579,8 +579,7 @@ def _exclusive(asked: Any, text: str) -> Values:
         raise ValueError(f"{text!r} is none of user, mcs, topo")
     # Of --exclusive and --oversubscribe the last counts (recorded).
     both = asked.both_ways or asked.share
-    in_vain = _in_vain(EXCLUSIVE_TOPO)(asked, text) if text == "topo" else {}
-    return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both, **in_vain}
+    return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both}
 
 
 def _gres_flags(asked: Any, text: str) -> Values:

@@ -38,8 +38,6 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 """Short form, and whether a value comes."""
 
 SEGMENTS = "segments are placed one after the other, each where it fits best"
-EXCLUSIVE_TOPO = "exclusive=topo"
-"""What stands for that value: the option itself is emulated."""
 NO_KILL = "no-kill"
 """What stands for that option of a component: of other jobs it is emulated."""
 SHARING_FLAGS = "gres-flags"
@@ -90,8 +88,6 @@ def not_emulated(requests: Iterable[JobRequest], whole_nodes: bool = False) -> l
 
 
 def _reason(name: str) -> str:
-    if name == EXCLUSIVE_TOPO:
-        return "no job has a block or a switch for itself"
     if name == NO_KILL:
         return "a heterogeneous job ends with the first of its nodes that fails"
     if name == SPREAD:

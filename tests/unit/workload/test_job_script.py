@@ -67,10 +67,7 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ),
         (
             "--gpus=1 --cpus-per-gpu=2 -c2",
-            Verdict(
-                reason="--cpus-per-gpu is mutually exclusive with --cpus-per-task\n"
-                "Invalid generic resource (gres) specification"
-            ),
+            Verdict(reason="--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually exclusive"),
         ),
         (
             "--exclusive --oversubscribe -n2",
