@@ -329,16 +329,16 @@ def _any_beyond(
 
 
 def _never_in(bounds: Bounds, amounts: Vector, minutes: Vector, limit: float) -> str:
-    """The first limit of a quality of service that a job is beyond by itself, in the order of Slurm."""
+    """The first limit of a quality of service that a job is beyond by itself, in Slurm's order (recorded, 24.11)."""
     found = _first_exceeded(
         ("PerAccount", bounds.max_tres_account, amounts),
         ("QOSMaxPerUser", bounds.max_tres_user, amounts),
-        ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),
         ("QOSGrp", bounds.grp_tres, amounts),
+        ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes),
+        ("QOSGrpMinutes", bounds.grp_tres_mins, minutes),
         ("QOSGrpRunMinutes", bounds.grp_tres_run_mins, minutes),
         ("RunMinutesPerAccount", bounds.max_run_mins_account, minutes),
         ("RunMinutesPerUser", bounds.max_run_mins_user, minutes),
-        ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes),
     )
     if found:
         return found
