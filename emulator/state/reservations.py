@@ -431,14 +431,12 @@ class Reservations:
         """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.
 
         Those that are idle now go before others that jobs leave in time. On 22.05 those of the leaf that fits best,
-        where there are switches. Before the first job came, Slurm has not gathered nodes by their weights.
+        where there are switches.
         """
         cluster, free = self._cluster, np.flatnonzero(usable)
         if len(free) < count:
             raise InputError("Requested nodes are busy")
         if partition is not None and cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
-            if not cluster.jobs:
-                usable = usable & (cluster.machine.weight == cluster.machine.weight[free[0]])
             asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}", "--exclusive"]), "root")
             want = want_of(asked, partition, cluster, 1)
             if cluster.nodes_for.whole_nodes:
