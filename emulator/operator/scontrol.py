@@ -19,6 +19,7 @@ from emulator.operator.scancel import scancel
 from emulator.operator.top import top
 from emulator.operator.update import (
     ALONE,
+    BEFORE_BOTH,
     NO_CHANGE,
     OF_A_JOB,
     RELEASE,
@@ -347,8 +348,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
         return
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and value.isdecimal():
         value = f"{value}-{value}"
-    of_cpus = key == "numcpus"
-    change = cpus_of_tasks if of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS else OF_A_JOB[key]
+    of_cpus, of_a_job = key == "numcpus", OF_A_JOB if rules.NUM_NODES_IS_BOTH else OF_A_JOB | BEFORE_BOTH
+    change = cpus_of_tasks if of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS else of_a_job[key]
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
         change = OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
     if key == "numnodes":

@@ -69,7 +69,8 @@ def with_tasks(options: BatchOptions, fields: Fields) -> Fields:
     if not {"numnodes", "numcpus"} <= fields.keys():
         return fields
     fewest = with_option(options, "nodes", fields["numnodes"]).min_nodes or 1
-    cpus = max(options.tasks or 0, fewest) * (options.cpus_per_task or 1)
+    stated = whole(fields["numtasks"]) if "numtasks" in fields else options.stated_tasks or options.tasks or 0
+    cpus = max(stated, fewest) * (options.cpus_per_task or 1)
     return {**fields, "numcpus": str(max(whole(fields["numcpus"]), cpus))}
 
 
@@ -93,9 +94,35 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
     return replace(stated, max_nodes=most, use_min_nodes=most != stated.min_nodes)
 
 
+def nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
+    """Other bounds on nodes in 22.05: it has CPUs for all tasks that it states, whatever an update said of its CPUs.
+
+    A job that had no bound wants the most, if one node is the fewest (recorded).
+    """
+    if options.tasks is not None:
+        options = replace(options, tasks=max(options.tasks, options.stated_tasks))
+    stated = _nodes(options, value)
+    unbound = options.min_nodes is None and options.max_nodes is None
+    return replace(stated, use_min_nodes=False) if unbound and stated.min_nodes == 1 else stated
+
+
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:
     """Other CPUs in all, whatever its tasks are."""
     return replace(options, tasks=-(-whole(value) // (options.cpus_per_task or 1)), placed_tasks=0)
+
+
+def cpus_beside_tasks(options: BatchOptions, value: str) -> BatchOptions:
+    """Other CPUs in all in 22.05; its tasks stay as stated, and all have to fit on a node if it may have but one."""
+    return replace(_cpus(options, value), stated_tasks=options.stated_tasks or options.tasks or 0)
+
+
+def cpus_of_nodes(options: BatchOptions, value: str) -> BatchOptions:
+    """Other CPUs on each node in 22.05: it has so many in all on each of the fewest nodes (asked for by ``ask``)."""
+    stated = with_option(options, "mincpus", value)
+    if options.tasks is None:
+        return stated
+    tasks = max(whole(value) // (options.cpus_per_task or 1), 1) * (options.min_nodes or 1)
+    return replace(stated, tasks=tasks, stated_tasks=options.stated_tasks or options.tasks)
 
 
 def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
@@ -111,9 +138,11 @@ def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def _tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """Other tasks for steps: the CPUs stay as they were asked for (recorded); in 22.05 alone."""
-    with_option(options, "ntasks", value)
-    return options
+    """Other tasks for steps: the CPUs stay as they were asked for (recorded); in 22.05 alone.
+
+    A node that is to have all of them needs CPUs for them.
+    """
+    return replace(options, stated_tasks=with_option(options, "ntasks", value).tasks or 0)
 
 
 def larger_tasks(options: BatchOptions, value: str) -> BatchOptions:
@@ -217,6 +246,12 @@ STATED: Mapping[str, tuple[str, ...]] = {
     THROTTLE: ("array_limit",),
 }
 """What each field of the command states of a job, where plugins of JobSubmitPlugins are told of it."""
+BEFORE_BOTH: dict[str, Change] = {
+    "numnodes": nodes_with_tasks,
+    "numcpus": cpus_beside_tasks,
+    "mincpusnode": cpus_of_nodes,
+}
+"""What is other in 22.05 of these fields."""
 UNTOLD = ("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime")
 """Fields of which they are not."""
 NO_CHANGE = (

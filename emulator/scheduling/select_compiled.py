@@ -92,11 +92,12 @@ def _is_plain(want: Want) -> bool:
         want.by_leaves,
     )
     of_memory = want.memory_of_first, want.memory_per_gpu
-    of_cores = want.task_cores, want.per_socket < FAR, want.socket_tasks, want.placed, want.dealt < FAR, want.of_rounds
+    of_cores = want.task_cores, want.per_socket < FAR, want.socket_tasks, want.cpus_free > 1, want.of_rounds
+    of_tasks = want.placed, want.dealt < FAR
     of_others = want.pool, want.marks, want.unmarked, want.withheld is not None, want.granted is not None
     of_gres = want.gres_total, len(want.gres) > 1, want.gres_per_task
     of_gpus = want.gpus_per_socket, want.cpus_of_gpus, want.enforces_binding
-    return not any(map(any, (of_nodes, of_order, of_memory, of_cores, of_others, of_gres, of_gpus)))
+    return not any(map(any, (of_nodes, of_order, of_memory, of_cores, of_tasks, of_others, of_gres, of_gpus)))
 
 
 def _is_plain_on(want: Want, machine: Machine) -> bool:

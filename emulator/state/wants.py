@@ -116,8 +116,13 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
 
 
 def _cpus_free(asked: Asked) -> int:
-    """CPUs of --mincpus that a node needs free, though sockets or GPUs give tasks fewer; 0 where tasks have them."""
+    """CPUs of --mincpus that a node needs free, though sockets or GPUs give tasks fewer; 0 where tasks have them.
+
+    Also those of all tasks of a job of one node, where an update says that it has fewer.
+    """
     options, rules = asked.options, asked.rules
+    if options.stated_tasks > (options.tasks or FAR) and asked.most == 1 and not asked.whole_nodes:
+        return options.stated_tasks * asked.per_task
     bounded = options.tasks_per_socket is not None and not rules.SOCKETS_HAVE_TASKS
     of_gpus = bool(options.of_tasks) and not rules.CPUS_COME_WITH_GRES
     bounded = bounded or of_gpus or _tasks_beside_gpus(asked) < FAR
@@ -729,7 +734,7 @@ def _tasks_known(asked: Asked) -> int:
         return asked.tasks
     tasks = options.tasks
     if tasks is not None and asked.bounded == 1:
-        return tasks
+        return options.stated_tasks or tasks
     return 1 if tasks is not None and (tasks == 1 or tasks == options.min_nodes == options.max_nodes) else FAR
 
 

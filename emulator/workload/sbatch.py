@@ -104,6 +104,7 @@ class BatchOptions:
         min_cpus: CPUs on each node, at least.
         sockets, cores_per_socket, threads_per_core: what a node must have at least.
         overcommit: whether one task on each node is counted, however many there are.
+        stated_tasks: tasks that it states, where an update says other CPUs than they have, or other tasks; else 0.
         placed_tasks: tasks that are dealt to its nodes, where an update says other CPUs than they have; else 0.
         contiguous: whether its nodes must be neighbours.
         spread: whether it wants as many nodes as it has tasks.
@@ -172,6 +173,7 @@ class BatchOptions:
     cores_per_socket: int | None = None
     threads_per_core: int | None = None
     overcommit: bool = False
+    stated_tasks: int = 0
     placed_tasks: int = 0
     contiguous: bool = False
     spread: bool = False
