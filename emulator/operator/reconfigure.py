@@ -45,10 +45,12 @@ OF_A_PARTITION = {
     for name in (
         *("AllowAccounts", "AllowQos", "Alternate", "Default", "DefaultTime", "DenyAccounts", "DenyQos"),
         *("ExclusiveUser", "GraceTime", "LLN", "MaxNodes", "MaxTime", "MinNodes", "Nodes", "OverTimeLimit"),
-        *("PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "State"),
+        *("OverSubscribe", "PreemptMode", "PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "State"),
     )
 }
 """What can be updated of a partition: keys of its line in slurm.conf, by field."""
+ENDING = {"OFF", "CANCEL", "REQUEUE"}
+"""Ways to preempt jobs of a partition, or not to, between which it can be updated."""
 
 
 def update_nodes(fields: Fields, controller: Controller) -> None:
@@ -142,6 +144,7 @@ def update_partition(fields: Fields, controller: Controller) -> None:
     if "Nodes" in stated and name in controller.cluster.machine.pools:
         raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
     changed = _with_partition(conf, name, stated)
+    _check_modes(conf, changed, name)
     shares = share_cores(changed.partitions) and not share_cores(conf.partitions)
     if shares and not controller.cluster.nodes_for.whole_nodes:
         raise InputError(
@@ -151,6 +154,15 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         job.least_nodes = least_nodes(job)
     _reconfigure(changed, controller)
     controller.stints.partition_changed()
+
+
+def _check_modes(before: SlurmConf, after: SlurmConf, name: str) -> None:
+    """Refuse what would have jobs of a partition share resources from now on, or no more, or stand still."""
+    old, new = (next(one for one in conf.partitions if one.name == name) for conf in (before, after))
+    if old.oversubscribe != new.oversubscribe and not {old.oversubscribe, new.oversubscribe} <= {"NO", "EXCLUSIVE"}:
+        raise InputError(f"OverSubscribe: of partition {name} the emulator can update NO and EXCLUSIVE")
+    if old.preempt_mode != new.preempt_mode and not {*old.preempt_mode, *new.preempt_mode} <= ENDING:
+        raise InputError(f"PreemptMode: of partition {name} the emulator can update {', '.join(sorted(ENDING))}")
 
 
 def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> SlurmConf:

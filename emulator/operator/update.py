@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from emulator.config.slurm.duration import limit_seconds, written
+from emulator.operator import devices
 from emulator.operator.fields import Fields, whole
 from emulator.scheduling.submission_of import ranges, submission_of
 from emulator.workload.clock_time import after_now
@@ -214,6 +215,11 @@ OF_A_JOB: dict[str, Change] = {
     "requeue": _requeues,
     THROTTLE: _throttle,
     "mincpusnode": _as("mincpus"),
+    "mintmpdisknode": _as("tmp"),
+    "gres": devices.gres,
+    "trespernode": devices.of_node,
+    "tresperjob": devices.of_job,
+    "trespertask": devices.of_task,
     "contiguous": _contiguous,
     "oversubscribe": _shares,
     "prefer": lambda options, value: replace(options, prefer=value),
@@ -250,9 +256,16 @@ BEFORE_BOTH: dict[str, Change] = {
     "numnodes": nodes_with_tasks,
     "numcpus": cpus_beside_tasks,
     "mincpusnode": cpus_of_nodes,
+    "gres": devices.gres_of_types,
+    "trespernode": devices.of_node_typed,
+    "tresperjob": devices.of_job_typed,
+    "trespertask": devices.of_task_typed,
 }
 """What is other in 22.05 of these fields."""
-UNTOLD = ("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime")
+UNTOLD = (
+    *("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime", "mintmpdisknode"),
+    *("gres", "trespernode", "tresperjob", "trespertask"),
+)
 """Fields of which they are not."""
 NO_CHANGE = (
     *("comment", "admincomment", "extra", "wckey", "stderr", "stdin", "stdout", "workdir", "mailtype", "mailuser"),

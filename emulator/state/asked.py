@@ -254,7 +254,7 @@ def check_gres(options: BatchOptions, cluster: Cluster) -> None:
     """
     if refused := refused_gpus(options, cluster.parameters.rules):
         raise RejectedError(f"{refused}\n{INVALID_GRES}")
-    if _mixes_types(options.gpus) or _mixes_types(options.gres):
+    if mixes_types(options.gpus) or mixes_types(options.gres):
         raise RejectedError(MIXED_GRES)
     of_devices = options.gpus or options.of_tasks or options.cpus_per_gpu or options.memory_per_gpu
     of_devices = of_devices or options.gpus_on_sockets
@@ -269,7 +269,7 @@ def check_gres(options: BatchOptions, cluster: Cluster) -> None:
         raise RejectedError(INVALID_GRES)
 
 
-def _mixes_types(gres: tuple[GresCount, ...]) -> bool:
+def mixes_types(gres: tuple[GresCount, ...]) -> bool:
     """Whether some of a kind have a type, and others not."""
     typed = {one.name for one in gres if one.type}
     return any(not one.type and one.name in typed for one in gres)
