@@ -13,7 +13,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.operator.fields import RESERVATION_FIELDS, Fields, in_full
 from emulator.operator.which import fields_in, words_in
 from emulator.state.partition import Partition
-from emulator.state.reservation import PURGE_AFTER, RECURRING, Reservation
+from emulator.state.reservation import PURGE_AFTER, RECURRING, Reservation, next_after
 from emulator.workload.clock_time import after_now
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
@@ -136,8 +136,11 @@ def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
 
 def update_reservation(words: list[str], controller: Controller) -> None:
     """Change what a command states of a reservation, once all of it is read; flags are added with ``=``, too."""
-    fields = _known(_of_reservation(words, controller), OF_A_RESERVATION, LISTS)
+    others = [word for word in words if word.lower() != "skip"]
+    fields = _known(_of_reservation(others, controller), OF_A_RESERVATION, LISTS)
     one = _reservation(fields, controller)
+    if len(others) < len(words):
+        _skip(one, controller)
     start, end, duration = _times(fields, one, controller)
     named = any(key in fields for key in ("nodes", "nodes+", "nodes-"))
     flags = one.flags - ALL if named or "nodecnt" in fields else one.flags
@@ -163,6 +166,16 @@ def update_reservation(words: list[str], controller: Controller) -> None:
     one.users, one.accounts, one.groups = users, accounts, groups
     controller.cluster.redraw()
     controller.passes.reserved(one)
+
+
+def _skip(one: Reservation, controller: Controller) -> None:
+    """Have a reservation come again the next time but one, or end it if it holds now (asked of three versions)."""
+    if next_after(one, controller.endings.epoch + one.end) == 0:
+        raise InputError("Reservation given is not skipable, try deleting instead")
+    if controller.reservations.has_jobs(one):
+        raise InputError("Requested reservation is in use")
+    controller.reservations.come_again(one, controller.endings.epoch)
+    controller.cluster.look_again()
 
 
 def _check_access(before: Reservation, changed: Reservation, controller: Controller) -> None:

@@ -240,7 +240,7 @@ class Reservations:
         for one in self.by_name.values():
             if "PURGE_COMP" not in one.flags or one.start > now or one.end <= now:
                 continue
-            if self._has_jobs(one):
+            if self.has_jobs(one):
                 one.idle_since = None
             elif one.idle_since is None:
                 one.idle_since = now
@@ -260,7 +260,7 @@ class Reservations:
             return one.start
         return 0.0 if one.idle_since is None else one.idle_since + one.purge_after
 
-    def _has_jobs(self, one: Reservation) -> bool:
+    def has_jobs(self, one: Reservation) -> bool:
         """Whether jobs of a reservation wait, run or are suspended."""
         cluster = self._cluster
         return any(one.name == job.reservation for job in cluster.running.values()) or any(

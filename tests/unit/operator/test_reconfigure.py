@@ -106,7 +106,9 @@ def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
     ("command", "words"),
     [
         ("PartitionName=p Nodes=n9", "there is no node or node set n9"),
-        ("PartitionName=p OverSubscribe=YES", "of a partition the emulator can update AllowAccounts"),
+        ("PartitionName=p OverSubscribe=YES", "the emulator can update NO and EXCLUSIVE"),
+        ("PartitionName=p PreemptMode=SUSPEND", "the emulator can update CANCEL, OFF, REQUEUE"),
+        ("PartitionName=p DefMemPerCPU=5", "of a partition the emulator can update AllowAccounts"),
         ("PartitionName=p MinNodes=few", "MinNodes"),
         ("PartitionName=p Alternate=x", "there is no partition 'x'"),
         ("PartitionName=x State=UP", "there is no partition 'x'"),
@@ -182,13 +184,13 @@ def test_a_job_that_is_changed_so_that_it_fits_is_held_no_more() -> None:
     requests += [JobRequest(each, 20.0, 10.0, parse_sbatch(["-N1", "-n4", "-pq", "-wn3", "-t9"])) for each in (2, 3)]
     commands = [
         (10.0, "NodeName=n3 State=DOWN"),
-        (40.0, "JobId=2 NumCPUs=1 ReqNodeList=n4"),
+        (40.0, "JobId=3 NumNodes=2-2 ReqNodeList=n4"),
         (60.0, "NodeName=n3 State=RESUME"),
     ]
     actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in commands]
     controller = Controller(parse_slurm_conf(CONF), requests, actions, slurm_version="22.05")
     controller.run(150)
-    changed, other = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    changed, other = controller.cluster.jobs[3], controller.cluster.jobs[2]
     assert (changed.held_by, other.held_by, controller.refused) == ("", "BadConstraints", [])
 
 
