@@ -269,6 +269,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     own = reservations.of(job) if options.reservation else None
     if own is not None and "FLEX" not in own.flags and not own.start <= cluster.now < own.end + 1.0:
         return "Reservation"  # It has yet to begin, or is over, and the next sweep removes it.
+    if own is not None and not own.admits(job):
+        return "Reservation"  # An operator has changed whose it is (recorded on 22.05).
     return ""
 
 
