@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from signal import SIGTERM, strsignal
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from emulator.engine.standstill import ends
 from emulator.engine.stints import Stints
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
+from emulator.scheduling.job_mgr import make_job
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
@@ -163,7 +164,7 @@ class Endings(Part):
         self.cluster.redraw()
 
     def _sweep_reservations(self) -> None:
-        """Remove reservations that are over; jobs that wait for one are held.
+        """Remove reservations that are over; jobs that wait for one are held, or go on without it as its flags say.
 
         One that is purged comes again when it would have, or is over at once.
         """
@@ -175,15 +176,25 @@ class Endings(Part):
                 over.add(one.name)
         over |= {one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run}
         for name in [name for name in kept if name in over]:
-            del kept[name]
+            holds = "NO_HOLD_JOBS_AFTER" not in kept.pop(name).flags
             waiting = [one for one in self.cluster.waiting.values() if one.options.reservation == name]
-            for job in (one for one in waiting if one.held_by != "JobHeldAdmin"):
+            for job in waiting if not holds else (one for one in waiting if one.held_by != "JobHeldAdmin"):
+                if not holds:
+                    self._goes_on_without(job)
+                    continue
                 job.hold(f"Reservation_{name}_was_deleted")
                 job.reason = job.held_by
             self.passes.moved()
             self.cluster.look_again()
             self.cluster.redraw()
             self.policies.reordered()
+
+    def _goes_on_without(self, job: Job) -> None:
+        """A waiting job asks for no reservation any more."""
+        options = replace(job.options, reservation="")
+        changed = make_job(replace(job.request, options=options), self.cluster, updated=True)
+        job.request, job.wants, job.request_class, job.entries = changed.request, changed.wants, changed.request_class, ()
+        self.policies.changed(job)
 
     def sweep_limits(self) -> None:
         """Kill what has exceeded the limit of a run, a reservation, or a grace time."""

@@ -30,6 +30,7 @@ FLAGS = frozenset(
         "IGNORE_JOBS",
         "MAGNETIC",
         "MAINT",
+        "NO_HOLD_JOBS_AFTER",
         "OVERLAP",
         "PART_NODES",
         "PURGE_COMP",
