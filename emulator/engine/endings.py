@@ -174,7 +174,11 @@ class Endings(Part):
                 self._comes_again(one)
             else:
                 over.add(one.name)
-        over |= {one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run}
+        over |= {
+            one.name
+            for one in kept.values()
+            if self.cluster.now >= one.end + self.parameters.resv_over_run and not one.ahead
+        }
         for name in [name for name in kept if name in over]:
             holds = "NO_HOLD_JOBS_AFTER" not in kept.pop(name).flags
             waiting = [one for one in self.cluster.waiting.values() if one.options.reservation == name]
@@ -193,7 +197,12 @@ class Endings(Part):
         """A waiting job asks for no reservation any more."""
         options = replace(job.options, reservation="")
         changed = make_job(replace(job.request, options=options), self.cluster, updated=True)
-        job.request, job.wants, job.request_class, job.entries = changed.request, changed.wants, changed.request_class, ()
+        job.request, job.wants, job.request_class, job.entries = (
+            changed.request,
+            changed.wants,
+            changed.request_class,
+            (),
+        )
         self.policies.changed(job)
 
     def sweep_limits(self) -> None:

@@ -170,7 +170,12 @@ class Passes(Part):
                 self.agenda.at(at, "wake", rank=Rank.WAKE)
 
     def reserved(self, one: Reservation) -> None:
-        """Have jobs looked at when a reservation has begun, and when it is over: Slurm makes no pass for that."""
+        """Have jobs looked at when a reservation has begun, and when it is over: Slurm makes no pass for that.
+
+        One that floats does neither.
+        """
+        if one.ahead:
+            return
         now, rank = self.cluster.now, Rank.WAKE if self.ideal else Rank.OTHER
         if one.end >= now:
             self.agenda.at(one.end, "reservation over", one.name)

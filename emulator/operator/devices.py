@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from emulator.config.slurm.model import GresCount
 from emulator.state.asked import INVALID_GRES, MIXED_GRES, mixes_types
-from emulator.workload.sbatch import BatchOptions, GresCount, with_option
+from emulator.workload.sbatch import BatchOptions, with_option
 
 INVALID_TRES = "Invalid Trackable RESource (TRES) specification"
 MARKS = ("gres:", "gres/")

@@ -32,6 +32,7 @@ class Reservation:
         counted: whether it has so many nodes of its partition, and they were not named.
         features: what these nodes must have, as for ``sbatch --constraint``.
         purge_after: seconds after which one without jobs is over, with PURGE_COMP.
+        ahead: seconds from now at which it begins, if it never does (TIME_FLOAT); else 0.
         idle_since: the sweep that found it without jobs first, once it has begun; None while it has some.
     """
 
@@ -49,18 +50,29 @@ class Reservation:
     counted: bool = False
     features: str = ""
     purge_after: float = PURGE_AFTER
+    ahead: float = 0.0
     idle_since: float | None = None
     groups: tuple[str, ...] = ()
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def admits(self, job: Job) -> bool:
-        """Whether a job is of a user and an account that may use it, as root always may."""
+        """Whether a job is of a user and an account that may use it, as root always may; none of one that floats."""
         user = job.request.user
-        return user == ROOT or (
+        return not self.ahead and (user == ROOT or self._names(user, job))
+
+    def _names(self, user: str, job: Job) -> bool:
+        """Whether a job is of a user and an account that it names."""
+        return (
             _named(user, self.users)
             and _named(job.options.account, self.accounts)
             and (not self.groups or any(_named(one, self.groups) for one in self.members.get(user, (user,))))
         )
+
+    def drift(self, now: float) -> None:
+        """One that floats (TIME_FLOAT) begins as long from now as it did when it was made, and ends as long after."""
+        length = self.end - self.start if self.duration is not None else 0.0
+        self.start = now + self.ahead
+        self.end = self.start + length if self.duration is not None else max(self.end, self.start)
 
     def outlasts(self, job: Job, now: float) -> bool:
         """Whether a job that starts now is over, if it keeps to its limit, before it is."""

@@ -79,6 +79,7 @@ class Reservations:
         """
         made = Reservation(name, start, end, self._cluster.no_nodes(), users, accounts, flags, licenses)
         made.partition, made.features = partition, features
+        made.ahead = start - self._cluster.now if "TIME_FLOAT" in flags else 0.0
         if cores:
             made.cores = self._chosen_cores(made, cores, count or 0, nodes, partition)
             nodes = made.cores > 0
@@ -136,9 +137,16 @@ class Reservations:
         """Whether one of the reservations for which a job asks is not there."""
         return self._made and not self.by_name.keys() >= set(job.reservations)
 
+    def _at_present(self) -> Iterable[Reservation]:
+        """All reservations, those that float as they are now."""
+        for one in self.by_name.values():
+            if one.ahead:
+                one.drift(self._cluster.now)
+        return self.by_name.values()
+
     def standing(self, now: float) -> list[Reservation]:
         """Those that hold now or will hold."""
-        return [one for one in self.by_name.values() if one.end > now]
+        return [one for one in self._at_present() if one.end > now]
 
     def begin_of(self, reservation: Reservation) -> float:
         """From when on it keeps its nodes from a run that ends a number of whole seconds from now.
@@ -157,7 +165,7 @@ class Reservations:
         if own is not None and own.end <= self._cluster.now and "FLEX" not in own.flags:
             # The next sweep removes it; until then jobs of one that is no bound still start.
             return ~kept
-        for reservation in self.by_name.values():
+        for reservation in self._at_present():
             if own is not None and goes_over(own, reservation):
                 continue
             if reservation.cores is not None and reservation is not own and not _takes_whole_nodes(job, own):
@@ -173,7 +181,7 @@ class Reservations:
         own = self.of(job)
         return any(
             one is not own and self.begin_of(one) < at + length and one.end > at and bool((one.nodes & nodes).any())
-            for one in self.by_name.values()
+            for one in self._at_present()
         )
 
     def waited_out(self, job: Job, partition: Partition) -> list[Reservation]:
@@ -186,7 +194,7 @@ class Reservations:
             return []
         names = job.options.node_list if job.wants[partition.name].whole else ()
         named = known_nodes(names, self._cluster)
-        return [one for one in self.by_name.values() if has_all(one, partition) or (one.nodes & named).any()]
+        return [one for one in self._at_present() if has_all(one, partition) or (one.nodes & named).any()]
 
     def first_start(self, job: Job, partition: Partition, at: float, length: float) -> float:
         """The first time from ``at`` on when no reservation that a job waits out overlaps its run."""
@@ -197,14 +205,14 @@ class Reservations:
 
     def bounds(self) -> list[float]:
         """When reservations begin and end."""
-        return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
+        return [bound for one in self._at_present() for bound in (one.start, one.end)]
 
     def tries(self, step: float) -> set[float]:
         """When backfill looks for nodes again because of those that keep some: a second behind the step after an end.
 
         Slurm means to spare itself looks where several end close together.
         """
-        ends = [self._cluster.whole(one.end) for one in self.by_name.values() if one.end < math.inf]
+        ends = [self._cluster.whole(one.end) for one in self._at_present() if one.end < math.inf]
         return {math.ceil(end / step) * step + 1 for end in ends}
 
     def advance(self, epoch: float) -> list[Reservation]:
@@ -214,7 +222,7 @@ class Reservations:
             epoch: Unix time of second 0.
         """
         now, moved = self._cluster.now, []
-        for one in self.by_name.values():
+        for one in self._at_present():
             # The agenda knows times to the microsecond.
             while round(one.end, 6) <= now and self.come_again(one, epoch):
                 if one not in moved:
