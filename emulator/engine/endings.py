@@ -142,7 +142,9 @@ class Endings(Part):
             return
         self.sweep_limits()
         self._sweep_reservations()
-        self.reservations.replace()
+        if self.reservations.replace():
+            self.passes.other_rules()
+            self.cluster.look_again()
         self.stints.sweep_due = self.stints.next_sweep()
 
     def _any_is_due(self) -> bool:

@@ -36,6 +36,7 @@ FLAGS = frozenset(
         "PURGE_COMP",
         "REPLACE",
         "REPLACE_DOWN",
+        "STATIC_ALLOC",
         "TIME_FLOAT",
         *RECURRING,
     }

@@ -24,6 +24,10 @@ from slurm_sim_plugins.nodes import Free, Ints, Mask
 from slurm_sim_plugins.topology.tree import Tree
 
 
+KEEPING = frozenset({"MAINT", "STATIC_ALLOC"})
+"""Flags of reservations that keep nodes which are down."""
+
+
 def has_all(one: Reservation, partition: Partition) -> bool:
     """Whether a reservation is for maintenance, or says that it is of all nodes, and has all nodes of a partition."""
     if "ALL_NODES" in one.flags or ("PART_NODES" in one.flags and one.partition is partition):
@@ -287,14 +291,18 @@ class Reservations:
         if one is not None and "REPLACE" in one.flags and self._is_replaced(one):
             self._replace(one)
 
-    def replace(self) -> None:
+    def replace(self) -> bool:
         """Give reservations of so many nodes others for those that are down or drained, with REPLACE for busy ones.
 
-        Slurm does that in each sweep over limits, and as nodes change.
+        Slurm does that in each sweep over limits, and as nodes change. Whether any has others now.
         """
+        replaced = False
         for one in self.by_name.values():
             if self._is_replaced(one) and self._lost(one).any():
+                before = one.nodes
                 self._replace(one)
+                replaced |= one.nodes is not before
+        return replaced
 
     def replace_due(self) -> float:
         """Before when no sweep gives reservations other nodes; infinite for never."""
@@ -303,7 +311,7 @@ class Reservations:
 
     def _is_replaced(self, one: Reservation) -> bool:
         """Whether a reservation gets other nodes for some of its own."""
-        return one.counted and "MAINT" not in one.flags and one.end > self._cluster.now
+        return one.counted and not one.flags & KEEPING and one.end > self._cluster.now
 
     def _lost(self, one: Reservation) -> Mask:
         """Nodes of a reservation for which it is to have others."""

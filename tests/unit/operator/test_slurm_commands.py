@@ -567,12 +567,13 @@ MADE = "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now+60 
 
 
 def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    words = f"{MADE},STATIC_ALLOC".replace("Nodes=n1", "NodeCnt=1")
+    words = f"{MADE},USER_DELETE".replace("Nodes=n1", "NodeCnt=1")
     found = run([], [(1.0, words)], until=2)
     assert not found.refused
     assert caplog.messages == [
-        "reservation r: STATIC_ALLOC: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
-        "MAINT, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, REPLACE_DOWN, WEEKDAY, WEEKEND, WEEKLY"
+        "reservation r: USER_DELETE: no effect here; known are ANY_NODES, DAILY, FLEX, HOURLY, IGNORE_JOBS, MAGNETIC, "
+        "MAINT, NO_HOLD_JOBS_AFTER, OVERLAP, PART_NODES, PURGE_COMP, REPLACE, REPLACE_DOWN, STATIC_ALLOC, TIME_FLOAT, "
+        "WEEKDAY, WEEKEND, WEEKLY"
     ]
 
 
@@ -635,12 +636,12 @@ def test_a_quality_of_service_without_accounts_is_said_to_have_no_effect(caplog:
 
 
 def test_flags_of_a_reservation_are_added_and_taken_away(caplog: pytest.LogCaptureFixture) -> None:
-    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=STATIC_ALLOC,IGNORE_JOBS"), (4.0, "Flags-=MAINT,STATIC_ALLOC")]
+    words = [(2.0, "Flags=FLEX"), (3.0, "Flags+=USER_DELETE,IGNORE_JOBS"), (4.0, "Flags-=MAINT,USER_DELETE")]
     found = run([], [(1.0, MADE), *((at, f"scontrol update ReservationName=r {each}") for at, each in words)], until=5)
     assert not found.refused
     assert found.reservations.by_name["r"].flags == {"FLEX", "IGNORE_JOBS"}
     assert len(caplog.messages) == 2
-    assert "r: STATIC_ALLOC: no effect here" in caplog.messages[0]
+    assert "r: USER_DELETE: no effect here" in caplog.messages[0]
 
 
 @pytest.mark.parametrize(
