@@ -96,13 +96,16 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """Other bounds on nodes in 22.05: it has CPUs for all tasks that it states, whatever an update said of its CPUs.
+    """Other bounds on nodes: a job has CPUs for all tasks that it states, whatever an update said of its CPUs."""
+    tasks = max(options.stated_tasks, options.placed_tasks if options.placed_tasks < FAR else 0)
+    if options.tasks is not None and tasks > options.tasks:
+        options = replace(options, tasks=tasks, placed_tasks=0)
+    return _nodes(options, value)
 
-    A job that had no bound wants the most, if one node is the fewest (recorded).
-    """
-    if options.tasks is not None:
-        options = replace(options, tasks=max(options.tasks, options.stated_tasks))
-    stated = _nodes(options, value)
+
+def most_nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
+    """The same in 22.05, where a job that had no bound wants the most nodes, if one is the fewest (asked)."""
+    stated = nodes_with_tasks(options, value)
     unbound = options.min_nodes is None and options.max_nodes is None
     return replace(stated, use_min_nodes=False) if unbound and stated.min_nodes == 1 else stated
 
@@ -124,6 +127,14 @@ def cpus_of_nodes(options: BatchOptions, value: str) -> BatchOptions:
         return stated
     tasks = max(whole(value) // (options.cpus_per_task or 1), 1) * (options.min_nodes or 1)
     return replace(stated, tasks=tasks, stated_tasks=options.stated_tasks or options.tasks)
+
+
+def fewer_cpus_of_nodes(options: BatchOptions, value: str) -> BatchOptions:
+    """Other CPUs on each node from 24.11 on: with fewer in all than its tasks want it waits for ever, too."""
+    stated = with_option(options, "mincpus", value)
+    cpus = whole(value) * (options.min_nodes or 1)
+    fewer = options.tasks is not None and cpus < options.tasks * (options.cpus_per_task or 1)
+    return cpus_of_tasks(stated, str(cpus)) if fewer else stated
 
 
 def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
@@ -198,7 +209,7 @@ OF_A_JOB: dict[str, Change] = {
     "partition": _as("partition"),
     "account": _as("account"),
     "qos": _as("qos"),
-    "numnodes": _nodes,
+    "numnodes": nodes_with_tasks,
     "numcpus": _cpus,
     "numtasks": _tasks,
     "features": lambda options, value: replace(options, constraint=value),
@@ -214,7 +225,7 @@ OF_A_JOB: dict[str, Change] = {
     "reservationname": _reserved,
     "requeue": _requeues,
     THROTTLE: _throttle,
-    "mincpusnode": _as("mincpus"),
+    "mincpusnode": fewer_cpus_of_nodes,
     "mintmpdisknode": _as("tmp"),
     "gres": devices.gres,
     "trespernode": devices.of_node,
@@ -253,7 +264,7 @@ STATED: Mapping[str, tuple[str, ...]] = {
 }
 """What each field of the command states of a job, where plugins of JobSubmitPlugins are told of it."""
 BEFORE_BOTH: dict[str, Change] = {
-    "numnodes": nodes_with_tasks,
+    "numnodes": most_nodes_with_tasks,
     "numcpus": cpus_beside_tasks,
     "mincpusnode": cpus_of_nodes,
     "gres": devices.gres_of_types,
