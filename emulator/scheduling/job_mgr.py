@@ -109,7 +109,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     # The bounds of its partitions are looked at before it is refused for features.
     missing = None if updated else _unknown_features(request.options, cluster)
     request = request if missing is None else _without_features(request)
-    barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
+    barred = _barred(request, partitions, cluster) if cluster.groups else _not_reserved(partitions, request)
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
     request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
     wants = {
@@ -618,13 +618,13 @@ def _partitions(request: JobRequest, cluster: Cluster, updated: bool) -> list[Pa
         default = cluster.default if reserved is None or reserved.partition is None else reserved.partition
         if default is None:
             raise RejectedError("No partition specified or system default partition")
-        return _reserved(_taking([_open(default, cluster)]), request)
+        return _reserved(_taking([_open(default, cluster)]), request, cluster.parameters.rules)
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         which = "" if updated else f"invalid partition specified: {unknown[0]}\n"
         raise RejectedError(f"{which}Invalid partition name specified")
     named = dict.fromkeys(_open(cluster.partitions[name], cluster).name for name in request.options.partitions)
-    return _reserved(_taking([cluster.partitions[name] for name in named]), request)
+    return _reserved(_taking([cluster.partitions[name] for name in named]), request, cluster.parameters.rules)
 
 
 def _taking(partitions: list[Partition]) -> list[Partition]:
@@ -644,12 +644,29 @@ def _open(partition: Partition, cluster: Cluster) -> Partition:
     return partition
 
 
-def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partition]:
-    """Those that may be used without a reservation, if a job names none."""
-    found = [partition for partition in partitions if request.options.reservation or not partition.needs_reservation]
-    if not found:
+def _reserved(partitions: list[Partition], request: JobRequest, rules: Rules) -> list[Partition]:
+    """Those that may be used without a reservation, if a job names none; all, if the first of several may not be.
+
+    Raises:
+        RejectedError: it names one, which may not be used without.
+    """
+    found = [one for one in partitions if not _wants_reservation(one, request)]
+    if not found and len(partitions) == 1:
         raise RejectedError("Access/permission denied")
-    return found
+    first = max(partitions, key=lambda one: one.tier) if rules.FIRST_RESERVED_BY_TIER else partitions[0]
+    return partitions if not found or _wants_reservation(first, request) else found
+
+
+def _wants_reservation(partition: Partition, request: JobRequest) -> bool:
+    return partition.needs_reservation and not request.options.reservation
+
+
+def _not_reserved(partitions: list[Partition], request: JobRequest) -> Mapping[str, str]:
+    """Why a job that names no reservation waits for ever, by partition, as the first one is for reservations alone."""
+    wanting = [_wants_reservation(one, request) for one in partitions]
+    if not any(wanting):
+        return EMPTY
+    return dict.fromkeys((one.name for one in partitions), PARTITION_CONFIG if all(wanting) else PARTITION_NODES)
 
 
 def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) -> Mapping[str, str]:

@@ -23,7 +23,6 @@ from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Free, Ints, Mask
 from slurm_sim_plugins.topology.tree import Tree
 
-
 KEEPING = frozenset({"MAINT", "STATIC_ALLOC"})
 """Flags of reservations that keep nodes which are down."""
 

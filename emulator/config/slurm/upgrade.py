@@ -430,6 +430,11 @@ def _several(conf: SlurmConf) -> str:
     return "jobs that name several partitions" if some and len(ways) > 1 else ""
 
 
+def _first_reserved(conf: SlurmConf) -> str:
+    some = any(one.requires_reservation for one in conf.partitions) and len(conf.partitions) > 1
+    return "jobs that name several partitions and no reservation" if some else ""
+
+
 def _updated_nodes(conf: SlurmConf) -> str:
     return "scontrol update NumNodes=N of jobs that wait"
 
@@ -661,6 +666,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "STARTED_TASKS_ARE_TESTS": _tested_arrays,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
+    "FIRST_RESERVED_BY_TIER": _first_reserved,
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,

@@ -752,6 +752,14 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("tasks_in_turn_22", "tasks_in_turn_24"),
     )
+    FIRST_RESERVED_BY_TIER: bool = _rule(
+        "24.11",
+        "a job of several partitions without a reservation waits for ever if the first of them by PriorityTier is for "
+        "reservations alone (ReqResv)",
+        "it does if the first that it names is",
+        "not named in the release notes; asked of both",
+        *("first_reserved_22", "first_reserved_24"),
+    )
     NUM_NODES_IS_BOTH: bool = _rule(
         "24.11",
         "scontrol update NumNodes=2 says the fewest and the most nodes of a job",
