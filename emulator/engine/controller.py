@@ -221,7 +221,7 @@ class Controller(Part):
             "node failure": self.node_states.fail,
             "node repair": self.node_states.repair,
             "node answers": self.node_states.answers,
-            "nodes replaced": self.reservations.replace,
+            "nodes replaced": self.endings.replace_reserved,
             "slice": self.stints.slice,
             "wake": self.passes.wake,
             "due": self.passes.due,

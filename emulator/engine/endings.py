@@ -142,10 +142,14 @@ class Endings(Part):
             return
         self.sweep_limits()
         self._sweep_reservations()
+        self.replace_reserved()
+        self.stints.sweep_due = self.stints.next_sweep()
+
+    def replace_reserved(self) -> None:
+        """Reservations get other nodes for those that they are to lose, and their jobs are looked at again."""
         if self.reservations.replace():
             self.passes.other_rules()
             self.cluster.look_again()
-        self.stints.sweep_due = self.stints.next_sweep()
 
     def _any_is_due(self) -> bool:
         """Whether a sweep ends any run; mostly the one for which it was to come has ended by itself."""
