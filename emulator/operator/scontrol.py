@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
+from emulator.config.slurm.versions import Rules
 from emulator.operator import jobs
 from emulator.operator.fields import JOB_FIELDS, NODE_FIELDS, PARTITION_FIELDS, Fields, in_full, is_field, whole
 from emulator.operator.het_jobs import alone, leaders, widened
@@ -25,6 +27,7 @@ from emulator.operator.update import (
     RELEASE,
     STATED,
     THROTTLE,
+    Change,
     check_fields,
     cpus_of_tasks,
     fields_of,
@@ -348,13 +351,12 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
         return
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and value.isdecimal():
         value = f"{value}-{value}"
-    of_cpus, of_a_job = key == "numcpus", OF_A_JOB if rules.NUM_NODES_IS_BOTH else OF_A_JOB | BEFORE_BOTH
-    change = cpus_of_tasks if of_cpus and rules.UPDATED_CPUS_ARE_OF_TASKS else of_a_job[key]
-    if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
-        change = OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
     if key == "numnodes":
         job.least_nodes = 0
-    options = change(job.options, value)
+    options = _change_of(key, job, rules)(job.options, value)
+    if key == "requeue" and job.run is not None and not job.over:
+        job.request = replace(job.request, options=options)  # Of a job that runs it counts as well.
+        return
     _check_reservations(options, job, controller)
     if key == "reqnodelist" and not rules.SOME_OF_NAMED:
         options = with_all_named(options)
@@ -366,8 +368,17 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
         jobs.change(job, options, controller)
     if key == "switches":
         controller.arrivals.watch_switches(job)
-    if of_cpus and job.eligible is not None and not job.held_by:
+    if key == "numcpus" and job.eligible is not None and not job.held_by:
         job.reason = "None"  # until it is looked at again
+
+
+def _change_of(key: str, job: Job, rules: Rules) -> Change:
+    """What an update of a field makes of what a job asks for."""
+    if key == "numcpus" and rules.UPDATED_CPUS_ARE_OF_TASKS:
+        return cpus_of_tasks
+    if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
+        return OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
+    return OF_A_JOB[key] if rules.NUM_NODES_IS_BOTH or key not in BEFORE_BOTH else BEFORE_BOTH[key]
 
 
 def _check_reservations(options: BatchOptions, job: Job, controller: Controller) -> None:
