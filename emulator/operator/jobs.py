@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from emulator.config.slurm.hostlist import expand
 from emulator.scheduling.het_jobs import led_by
 from emulator.scheduling.job_mgr import make_job
 from emulator.state.job import EMPTY, Job
@@ -211,6 +212,21 @@ def shrink(job: Job, count: str, controller: Controller) -> None:
         raise InputError(f"Node count specification invalid for job {job.id}")
     if kept < len(nodes):
         controller.stints.give_up(job, nodes[kept:])
+
+
+def keep(job: Job, names: str, controller: Controller) -> None:
+    """A job that has nodes keeps those that are named.
+
+    Raises:
+        InputError: it has not all of them, or none are named.
+    """
+    assert job.run is not None
+    index, nodes = controller.cluster.machine.index, job.run.allocation.nodes
+    kept = {index.get(name, -1) for name in expand(names)}
+    if not kept or not kept <= set(nodes):
+        raise InputError(f"Invalid node name specified for job {job.id}")
+    if len(kept) < len(nodes):
+        controller.stints.give_up(job, [node for node in nodes if node not in kept])
 
 
 def change_licenses(job: Job, options: BatchOptions, controller: Controller) -> None:

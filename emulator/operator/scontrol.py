@@ -343,11 +343,15 @@ AT_ONCE: dict[str, Callable[[Job, str, Controller], None]] = {
 """Fields that change a job, and not what it asks for."""
 
 
+SHRINKING: dict[str, Callable[[Job, str, Controller], None]] = {"numnodes": jobs.shrink, "reqnodelist": jobs.keep}
+"""Fields that leave a job fewer of the nodes that it has."""
+
+
 def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
     """A job asks for something else."""
     rules = controller.parameters.rules
-    if key == "numnodes" and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
-        jobs.shrink(job, value, controller)
+    if key in SHRINKING and job.run is not None and job.state in (State.RUNNING, State.SUSPENDED):
+        SHRINKING[key](job, value, controller)
         return
     if key == "numnodes" and rules.NUM_NODES_IS_BOTH and value.isdecimal():
         value = f"{value}-{value}"
