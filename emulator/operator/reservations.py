@@ -144,6 +144,8 @@ def update_reservation(words: list[str], controller: Controller) -> None:
     one = _reservation(fields, controller)
     if len(others) < len(words):
         _skip(one, controller)
+    if fields.keys() & {"nodes+", "nodes-"} and not controller.parameters.rules.RESERVED_NODES_BY_SIGN:
+        raise InputError("The +=/-= notation is not supported when updating Nodes.  No reservation update.")
     start, end, duration = _times(fields, one, controller)
     named = any(key in fields for key in ("nodes", "nodes+", "nodes-"))
     flags = one.flags - ALL if named or "nodecnt" in fields else one.flags

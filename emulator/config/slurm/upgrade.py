@@ -430,6 +430,10 @@ def _several(conf: SlurmConf) -> str:
     return "jobs that name several partitions" if some and len(ways) > 1 else ""
 
 
+def _reserved_by_sign(conf: SlurmConf) -> str:
+    return "scontrol update ReservationName= Nodes+=N and Nodes-=N"
+
+
 def _first_reserved(conf: SlurmConf) -> str:
     some = any(one.requires_reservation for one in conf.partitions) and len(conf.partitions) > 1
     return "jobs that name several partitions and no reservation" if some else ""
@@ -666,6 +670,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "STARTED_TASKS_ARE_TESTS": _tested_arrays,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
+    "RESERVED_NODES_BY_SIGN": _reserved_by_sign,
     "FIRST_RESERVED_BY_TIER": _first_reserved,
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,

@@ -752,6 +752,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("tasks_in_turn_22", "tasks_in_turn_24"),
     )
+    RESERVED_NODES_BY_SIGN: bool = _rule(
+        "24.11",
+        "scontrol update ReservationName=a Nodes+=n1 adds nodes to a reservation, Nodes-=n1 takes some from it",
+        "both are refused",
+        "not named in the release notes",
+        *("reserved_by_sign_22", "reservation_changes_24"),
+    )
     FIRST_RESERVED_BY_TIER: bool = _rule(
         "24.11",
         "a job of several partitions without a reservation waits for ever if the first of them by PriorityTier is for "
