@@ -180,10 +180,9 @@ class Endings(Part):
                 self._comes_again(one)
             else:
                 over.add(one.name)
+        whole, rest = self.cluster.whole, self.parameters.resv_over_run
         over |= {
-            one.name
-            for one in kept.values()
-            if self.cluster.now >= one.end + self.parameters.resv_over_run and not one.ahead
+            one.name for one in kept.values() if whole(self.cluster.now) > whole(one.end + rest) and not one.ahead
         }
         for name in [name for name in kept if name in over]:
             holds = "NO_HOLD_JOBS_AFTER" not in kept.pop(name).flags

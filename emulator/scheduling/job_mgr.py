@@ -196,12 +196,26 @@ def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, up
 
 
 def _fits_in_one(job: Job, partitions: Iterable[Partition], cluster: Cluster) -> bool:
-    """Whether a submission fits into any of its partitions, each with what those before it made of it."""
+    """Whether a submission fits into any of its partitions, each with what those before it made of it.
+
+    Of several it fits into none that is too small for it. Before 26.05 one that is too small by MaxNodes lets it wait
+    if it is tried last. (Asked of three versions.)
+    """
     for partition in partitions:
         stay_alone(job, [partition], cluster)
-        if fits_empty(job.request_class, job.wants[partition.name], partition, cluster):
+        if fits_empty(job.request_class, job.wants[partition.name], partition, cluster) and not _is_too_small(
+            job, partition
+        ):
             return True
-    return False
+    last = job.partitions[-1]
+    if len(job.partitions) == 1 or cluster.parameters.rules.LARGE_JOBS_WAIT or _bound(job, last) != PARTITION_NODES:
+        return False
+    return fits_idle(replace(job.wants[last.name], pool="", never=""), last.nodes, cluster)
+
+
+def _is_too_small(job: Job, partition: Partition) -> bool:
+    """Whether one of several partitions is too small for a job."""
+    return len(job.partitions) > 1 and _closed_to(job, partition) in (PARTITION_CONFIG, PARTITION_NODES)
 
 
 def _names_nodes(job: Job) -> bool:
@@ -243,7 +257,9 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
         if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
             # No node is large enough for it, or it excludes those: so it is refused.
             return any(bool((choice.mask & partition.nodes).any()) for choice in want.choices)
-        return most is not None and _with_named(want) > most
+        if most is None or _with_named(want) <= most:
+            return False
+        return bool((large_enough(job.options, cluster) & partition.nodes).any())
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
     return reason in REFUSALS

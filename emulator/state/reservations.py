@@ -165,7 +165,7 @@ class Reservations:
         if not self.by_name:
             return kept
         own = self.of(job)
-        if own is not None and own.end <= self._cluster.now and "FLEX" not in own.flags:
+        if own is not None and self._is_over(own) and "FLEX" not in own.flags:
             # The next sweep removes it; until then jobs of one that is no bound still start.
             return ~kept
         for reservation in self._at_present():
@@ -176,8 +176,13 @@ class Reservations:
             if reservation is not own and self.begin_of(reservation) < at + length and reservation.end > at:
                 kept |= reservation.nodes
         if own is not None and "FLEX" not in own.flags:
-            kept |= own.end <= at if "ANY_NODES" in own.flags else ~own.nodes | (own.end <= at)
+            over = own.end <= at and (at > self._cluster.now or self._is_over(own))
+            kept |= over if "ANY_NODES" in own.flags else ~own.nodes | over
         return kept
+
+    def _is_over(self, one: Reservation) -> bool:
+        """Whether a reservation is over: in the second in which it ends it is not (recorded)."""
+        return self._cluster.whole(self._cluster.now) > self._cluster.whole(one.end)
 
     def overlap(self, job: Job, nodes: Mask, at: float, length: float) -> bool:
         """Whether one keeps any of these nodes from a job that runs from ``at`` on, for ``length`` seconds."""
