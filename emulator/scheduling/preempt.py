@@ -82,15 +82,14 @@ def candidates(job: Job, partition: Partition, cluster: Cluster, again: bool = F
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3).
 
     Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too.
-    With ``PreemptMode=PRIORITY`` that is whatever has no lower priority (a public description of Slurm's code; not
-    recorded).
+    With ``PreemptMode=PRIORITY`` that is whatever has a higher priority (recorded).
     """
     if not cluster.policies.names_victims:
         return []
     named = cluster.policies.candidates(job, partition)
     if "PRIORITY" in cluster.parameters.preempt_mode:
         number = job.number_in(partition.name)
-        named = [other for other in named if other.run is not None and other.number_in(other.run.partition) < number]
+        named = [other for other in named if other.run is not None and other.number_in(other.run.partition) <= number]
     return [other for other in named if _can_go(other, cluster, again)]
 
 

@@ -1108,7 +1108,7 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
         value="GANG",
         line="PartitionName",
     ),
-    KeyChange("PreemptMode", "25.05", "new", "PRIORITY: only a higher priority preempts", value="PRIORITY"),
+    KeyChange("PreemptMode", "25.05", "new", "PRIORITY: a job preempts none of a higher priority", value="PRIORITY"),
     KeyChange(
         "PriorityFlags", "25.05", "new", "MAX_TRES_GRES bills generic resources beside it", value="MAX_TRES_GRES"
     ),
