@@ -58,13 +58,15 @@ def _on_nodes(asked: Asked) -> Want:
     tree, options = _tree(asked), asked.options
     of_all = _gpus_in_all(asked) or options.gpus_per_task
     fewest = asked.fewest if _has_idle_nodes(asked) else 0
+    ways = _choices(asked)
+    no_more = isinstance(tree, Blocks) or of_all or any(way.counts for way in ways)
     return Want(
         min_nodes=max(asked.nodes, fewest),
         most_nodes=asked.bounded,
-        # In blocks, and of GPUs in all or for tasks, no more nodes are taken than are needed.
-        target_nodes=max(asked.nodes if isinstance(tree, Blocks) or of_all else asked.target, fewest),
+        # In blocks, of GPUs in all or for tasks, and by counts of features no more nodes are taken than are needed.
+        target_nodes=max(asked.nodes if no_more else asked.target, fewest),
         cpus=asked.demand.cpus_shared or asked.cpus,
-        choices=_choices(asked),
+        choices=ways,
         whole=asked.whole,
         required=asked.named,
         some_required=asked.some,
