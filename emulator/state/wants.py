@@ -224,9 +224,8 @@ def _with_gres(want: Want, asked: Asked) -> Want:
 
 
 def _near_cores(asked: Asked) -> bool:
-    """Whether GPUs of sockets are taken near cores: where gres.conf says which are, in 22.05."""
-    binding = asked.cluster.machine.binding
-    return binding is not None and not binding.by_cpus
+    """Whether GPUs of sockets are taken near cores: where gres.conf says which are."""
+    return asked.cluster.machine.binding is not None
 
 
 def _gpus_per_socket(options: BatchOptions) -> int:
