@@ -141,10 +141,15 @@ class Rows:
         return nodes
 
     def _halted_below(self, partition: Partition) -> list[Job]:
-        """Jobs of lower tiers that stand still."""
-        tiers = self._cluster.partitions
+        """Jobs of lower tiers that stand still; one that has done so since its start counts as if it ran."""
+        assert self.gang is not None
+        tiers, unbegun = self._cluster.partitions, self.gang.unbegun
         running = [other for other in self._cluster.running.values() if other.state is State.SUSPENDED]
-        return [other for other in running if other.run and tiers[other.run.partition].tier < partition.tier]
+        return [
+            other
+            for other in running
+            if other.run and other.id not in unbegun and tiers[other.run.partition].tier < partition.tier
+        ]
 
     def later(
         self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
@@ -349,9 +354,13 @@ class Gang:
     Args:
         cluster: the cluster state.
         rows: which cores they have.
+
+    Attributes:
+        unbegun: jobs that have stood still since their start.
     """
 
     def __init__(self, cluster: Cluster, rows: SharedRows) -> None:
+        self.unbegun: set[int] = set()
         self._cluster = cluster
         self._rows = rows
         tiers = sorted(cluster.partitions.values(), key=lambda partition: -partition.tier)
@@ -375,6 +384,7 @@ class Gang:
             self._activate(member, queue, Turn.FILLER)
             self._update_all()
         else:
+            self.unbegun.add(job.id)
             self._stop(member, queue)
         return self._said()
 
@@ -388,6 +398,7 @@ class Gang:
     def ended(self, job: Job, partition: str) -> list[Change]:
         """A job has left the machine, or an operator suspends it: who goes on."""
         queue = self._queues[partition]
+        self.unbegun.discard(job.id)
         member = next((member for member in queue.members if member.job is job), None)
         if member is not None:
             self._clear_shadow(member)
@@ -480,6 +491,7 @@ class Gang:
 
     def _go_on(self, member: Member) -> None:
         member.stopped = False
+        self.unbegun.discard(member.job.id)
         self._changes.append(Change(member.job, True, member.shadowed))
 
     def _cast_shadow(self, member: Member, queue: Queue) -> None:
