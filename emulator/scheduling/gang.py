@@ -185,7 +185,8 @@ class Rows:
     def _suspended_for(self, job: Job, partition: Partition) -> list[Job]:
         """Jobs that a job may have suspended by its QOS, first to go first; none if the first is to leave its nodes."""
         there = partition.nodes
-        found = [other for other in candidates(job, partition, self._cluster, again=True) if overlaps(other, there)]
+        named = candidates(job, partition, self._cluster, again=True, halted=True)
+        found = [other for other in named if overlaps(other, there)]
         modes = [preempt_mode(other, self._cluster) for other in found]
         if modes[:1] != ["SUSPEND"]:
             return []

@@ -403,9 +403,10 @@ class Policies:
 
     # Preemption
 
-    def candidates(self, preemptor: ControlledJob, partition: Partition) -> list[ControlledJob]:
-        """Running jobs that the plugin would preempt for a job in a partition, first to go first."""
+    def candidates(self, preemptor: ControlledJob, partition: Partition, halted: bool = False) -> list[ControlledJob]:
+        """Running jobs, or also those that stand still, that the plugin would preempt for a job, first to go first."""
         seen, view = preemptor.seen or self.seen_as(preemptor), self._preempt_view
+        _set(view, "halted", halted)
         _set(view, "preemptor", seen)
         _set(view, "partition", partition.seen)
         answer = self._asked("preempt_candidates", self._hooks.preempt_candidates, view, seen)

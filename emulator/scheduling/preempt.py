@@ -78,15 +78,18 @@ def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) 
     return True
 
 
-def candidates(job: Job, partition: Partition, cluster: Cluster, again: bool = False) -> list[Job]:
+def candidates(
+    job: Job, partition: Partition, cluster: Cluster, again: bool = False, halted: bool = False
+) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3).
 
-    Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too.
+    Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too;
+    ``halted``: those that stand still for others, too.
     With ``PreemptMode=PRIORITY`` that is whatever has a higher priority (recorded).
     """
     if not cluster.policies.names_victims:
         return []
-    named = cluster.policies.candidates(job, partition)
+    named = cluster.policies.candidates(job, partition, halted)
     if "PRIORITY" in cluster.parameters.preempt_mode:
         number = job.number_in(partition.name)
         named = [other for other in named if other.run is not None and other.number_in(other.run.partition) <= number]

@@ -369,6 +369,11 @@ class SeenState(ClusterState):
             self._sorted = sorted(self._entries.values())
         return self._sorted
 
+    def with_halted(self) -> list[RunEntry]:
+        """The same with those that stand still, but for those that an operator has suspended."""
+        halted = [entry for number, (_, entry) in self._suspended.items() if number in self._cluster.running]
+        return sorted([*self._runs, *halted]) if halted else self._runs
+
 
 class ClusterPriorityView(PriorityView):
     """What ``priority_set`` sees of a cluster."""
@@ -390,10 +395,17 @@ class ClusterPreemptView(PreemptView):
     A job outranks those of a lower tier; then those of a QOS of lower priority; then those behind it.
     """
 
-    __slots__ = ("partition",)
+    __slots__ = ("halted", "partition")
 
     counted = False
     partition: Partition
+    halted: bool
+    """Whether runs that stand still count."""
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now by planned end."""
+        return Runs(self._cluster_state.with_halted()) if self.halted else self._cluster_state.running
 
     def shares_nodes(self, run: Run) -> bool:
         """Whether a run has nodes of the preemptor's partition."""
