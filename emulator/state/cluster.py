@@ -503,7 +503,7 @@ class Cluster:
         assert reservation.cores is not None
         left = reservation.cores.copy()
         for other in self.running.values() if at < math.inf else ():
-            if other.run is not None and other.reservation and self.planned_end(other) > at:
+            if other.run is not None and other.reservation == reservation.name and self.planned_end(other) > at:
                 left[other.run.allocation.where] -= list(other.run.allocation.units)
         return np.maximum(left, 0)
 

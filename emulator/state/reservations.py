@@ -376,10 +376,15 @@ class Reservations:
         self, made: Reservation, cores: Sequence[int], count: int, nodes: Mask | None, partition: Partition | None
     ) -> Ints:
         """Units of each node for a reservation of so many cores: those that no job has then, nor another one."""
-        machine = self._cluster.machine
+        machine, rules = self._cluster.machine, self._cluster.parameters.rules
         usable = self._whole_nodes(partition) if nodes is None else nodes & machine.up
-        left = np.where(usable, machine.units - self._cores_busy(made), 0)
-        found = given(left, [-(-each // int(machine.cores[0])) for each in cores], count)
+        left, fills = np.where(usable, machine.units - self._cores_busy(made), 0), rules.CORES_FILL_NODES
+        if nodes is not None and fills:
+            count = int(np.count_nonzero(nodes))
+        units = [-(-each // int(machine.cores[0])) for each in cores]
+        if fills and units[0] < count:
+            raise InputError("Core count for reservation node list is not consistent!")
+        found = given(left, units, count, fills)
         if found is None:
             raise InputError("Requested nodes are busy")
         return found

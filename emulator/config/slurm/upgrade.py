@@ -265,6 +265,10 @@ def _core_lists(conf: SlurmConf) -> str:
     return "reservations of so many cores of each node, if any are made"
 
 
+def _core_counts(conf: SlurmConf) -> str:
+    return "reservations of so many cores of a number of nodes, if any are made"
+
+
 def _tasks_and_gpus(conf: SlurmConf) -> str:
     return "jobs with --gpus and --ntasks on several nodes" if _has_gpus(conf) else ""
 
@@ -684,6 +688,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "CORE_COUNTS_ARE_NO_LISTS": _core_lists,
+    "CORES_FILL_NODES": _core_counts,
     "RESERVED_JOBS_KEEP_ACCESS": _reserved_access,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "OTHER_RESERVATIONS_ARE_SAID": _overlapped,

@@ -859,6 +859,14 @@ class Rules:
         "not named in the release notes; scontrol says it",
         *("cores_reserved_22", "core_lists_24"),
     )
+    CORES_FILL_NODES: bool = _rule(
+        "24.11",
+        "a reservation of cores (CoreCnt) of a number of nodes has as many of each as it may, from the first on, but "
+        "for one of each behind it",
+        "it has as many of each node, as far as that may be",
+        "not named in the release notes; 31 questions to each of three versions show it",
+        *("cores_filled_24", "cores_filled_26"),
+    )
     RESERVED_JOBS_KEEP_ACCESS: bool = _rule(
         "24.11",
         "users, accounts and groups of a reservation stay as long as it has jobs that could not use it otherwise",

@@ -169,6 +169,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR": "jobs behind those of FLEX reservations, if any are made",
         "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
         "CORE_COUNTS_ARE_NO_LISTS": "reservations of so many cores of each node, if any are made",
+        "CORES_FILL_NODES": "reservations of so many cores of a number of nodes, if any are made",
         "RESERVED_JOBS_KEEP_ACCESS": "updates of whose jobs a reservation is, while it has jobs",
         "RESERVATIONS_TAKE_WHOLE_NODES": "",
         "OTHER_RESERVATIONS_ARE_SAID": "reservations with OVERLAP, if any are made",
@@ -274,6 +275,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
         "CORE_COUNTS_ARE_NO_LISTS",
+        "CORES_FILL_NODES",
         "RESERVED_JOBS_KEEP_ACCESS",
         "RESERVATIONS_TAKE_WHOLE_NODES",
         "MAINT_NODES_ARE_TAKEN",
@@ -295,6 +297,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert {rule.name for rule in all_rules()} - without == {
         "FIRST_NODE_FOR_ONE",
         "CORE_COUNTS_ARE_NO_LISTS",
+        "CORES_FILL_NODES",
         "OTHER_RESERVATIONS_ARE_SAID",
         "MAGNETS_OUTLAST_JOBS",
         "FIRST_IDLE_ARE_RESERVED",
