@@ -331,8 +331,15 @@ class Endings(Part):
             self.cluster.epilog(run.allocation, 1 if closed else -1)
 
     def lose_script(self, job: Job) -> None:
-        """The node of a job's script is down, but others of it are not: it has failed."""
+        """The node of a job's script is down, but others of it are not: it has failed.
+
+        From 26.05 on it goes on until it reaches its limit, as nothing tells of the script.
+        """
         job.requeue_after = False
+        if self.parameters.rules.LOST_SCRIPTS_ARE_MISSED:
+            job.left = math.inf
+            job.sequence += 1
+            return
         self._killed[job.id] = KILLED
         self.terminate(job, State.FAILED)
 

@@ -261,6 +261,10 @@ def _gpu_memory(conf: SlurmConf) -> str:
     return _partitions([one.name for one in conf.partitions if one.def_mem_per_gpu or everywhere])
 
 
+def _no_kill(conf: SlurmConf) -> str:
+    return "jobs of several nodes with --no-kill, if nodes fail"
+
+
 def _core_lists(conf: SlurmConf) -> str:
     return "reservations of so many cores of each node, if any are made"
 
@@ -680,6 +684,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "OTHERS_THAN_PREFERRED": _preferring,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
     "NUM_TASKS_ARE_CPUS": _updated_tasks,
+    "LOST_SCRIPTS_ARE_MISSED": _no_kill,
     "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,
     "NODES_BEFORE_LICENSES": _licensed,
     "LACKING_LICENSES_ARE_RANKED": _new_and_licensed,

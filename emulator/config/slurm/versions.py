@@ -796,6 +796,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("exits_and_tasks_24", "exits_and_tasks_26"),
     )
+    LOST_SCRIPTS_ARE_MISSED: bool = _rule(
+        "26.05",
+        "a job that goes on without the node of its script (--no-kill) goes on until it reaches its limit",
+        "it fails at once",
+        "not named in the release notes; recorded",
+        *("no_kill_script_24", "no_kill_script_26"),
+    )
     EXITS_ARE_REQUEUED_IF_ALLOWED: bool = _rule(
         "24.11",
         "RequeueExit and RequeueExitHold requeue no job that may not be requeued (--no-requeue, JobRequeue=0)",
