@@ -551,6 +551,19 @@ class Endings(Part):
             self.agenda.at(job.begin, "due", job.request.het_job_id is None and not job.held_by)
         self.arrivals.watch_deadline(job)
 
+    def put_back(self, job: Job) -> None:
+        """A component that had started waits again, held for a while: another one of its job could not start."""
+        if self.ideal:
+            return
+        self.changes.all()
+        job.reason = "None"
+        if self.parameters.rules.REQUEUED_GO_LAST and not job.fixed_priority:
+            self.policies.changed(job)
+            self.policies.set_priorities([job], new=True)
+        job.begin = self.cluster.second_of(self.cluster.now) + self.parameters.requeue_hold
+        self.cluster.unsettled[job.id] = job
+        self.agenda.at(job.begin, "due", False)
+
     def _why_held(self, job: Job) -> str:
         """The reason of a job that was requeued to be held."""
         by_code = bool(job.runs) and job.runs[-1].outcome is State.FAILED

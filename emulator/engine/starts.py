@@ -127,6 +127,10 @@ class Starts(Part):
         """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""
         return job.deadline < UNLIMITED and self.arrivals.give_up_late(job)
 
+    def put_back(self, job: Job) -> None:
+        """Have a component wait for a while which started, but of which another one could not (recorded)."""
+        self.endings.put_back(job)
+
     def preempt(self, job: Job, preemptor: Job, graced: bool = True) -> None:
         """Preempt a running job, and with it all components of a heterogeneous job (recorded).
 

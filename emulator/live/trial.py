@@ -154,6 +154,9 @@ class Trial:
         self._decided.victims.append(Victim(job, preemptor, mode))
         self._leave(job)
 
+    def put_back(self, job: Job) -> None:
+        """A component waits for a while, which matters in later passes alone."""
+
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job."""
         return self._controller.starts.not_reserved(job, at, length)

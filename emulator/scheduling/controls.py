@@ -44,6 +44,9 @@ class Controls(Protocol):
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Preempt a running job."""
 
+    def put_back(self, job: Job) -> None:
+        """Have a component wait for a while which started, but of which another one could not."""
+
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job from ``at`` (now) on, for ``length`` seconds (its limit)."""
 

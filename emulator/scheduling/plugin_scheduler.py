@@ -617,15 +617,7 @@ class PluginScheduler:
         where: Any = decision.where
         if where is not None:
             self._known(where, decision.job, "MakeRoom")
-            if where._open is None:
-                return False
-            usable = self.cluster.settled(where._open)
-            if self.cluster.select(job, partition, usable) is not None:
-                return True
-            if not self._make_way(job, partition, usable):
-                return False
-            self._gave_way()
-            return self.cluster.select(job, partition, usable) is not None
+            return where._open is not None and self._makes_way_there(job, partition, where)
         if job.id in self._rooms:
             return False
         usable = self.cluster.usable(job, partition) & self._controls.not_reserved(job)
@@ -643,6 +635,22 @@ class PluginScheduler:
         self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
         self._gave_way()
         return self.cluster.select(job, partition, usable) is not None
+
+    def _makes_way_there(self, job: Job, partition: Partition, where: Any) -> bool:
+        """Preempt those that have to go for a job on nodes that a plan leaves open; whether it fits now.
+
+        If it does not, and is a component, those that had started before it go back.
+        """
+        usable = self.cluster.settled(where._open)
+        if self.cluster.select(job, partition, usable) is not None:
+            return True
+        if self._make_way(job, partition, usable):
+            self._gave_way()
+            if self.cluster.select(job, partition, usable) is not None:
+                return True
+        for other in where._plan.before_room if job.request.het_job_id is not None else ():
+            self._controls.put_back(other)
+        return False
 
     def _make_way(self, job: Job, partition: Partition, usable: Mask) -> bool:
         """Preempt those that have to go for a job, if its limits allow it what it would have; whether that was so.

@@ -121,6 +121,7 @@ class Windows(WindowPlan):
     Attributes:
         slots: what is kept for jobs.
         last_place: the last place at which an entry can start now; None once something has started or was preempted.
+        before_room: components that could start before the one for which others have to leave.
         counts_cpus: whether numbers depend on how many CPUs jobs have.
         fitted: what was sought and found where a slot keeps it, or too late.
     """
@@ -140,6 +141,7 @@ class Windows(WindowPlan):
         self._plans_are_news = rules.PLANS_ARE_NEWS
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
+        self.before_room: list[Job] = []
         self._licensed: list[tuple[Job, float, float]] = []
         self._licenses: LicensePlan | None = None
         self._open: Mask | None = None
@@ -432,7 +434,9 @@ class Windows(WindowPlan):
 
     def room_beside(self, entries: Sequence[Entry]) -> tuple[Entry, Place] | None:
         """The first of entries that does not fit beside those before it, and where runs may have to leave for it."""
-        return self._one_by_one(entries)[1]
+        places, room = self._one_by_one(entries)
+        self.before_room = [entry._pair[0] for entry in entries[: len(places)]]
+        return room
 
     def _one_by_one(self, entries: Sequence[Entry]) -> tuple[list[Place], tuple[Entry, Place] | None]:
         """Where the first entries can start now, up to one that cannot; that one, and the nodes that it may have."""
