@@ -622,6 +622,9 @@ class Cluster:
             end = job.end_limit
         if end > self.now:
             return end
+        late, rules = self.whole(self.now) - self.whole(end), self.parameters.rules
+        if (late > 0 and rules.OVERDUE_RUNS_ARE_GONE) or (late == 0 and rules.DUE_RUNS_ARE_GONE):
+            return self.now
         over = min(self.partitions[job.run.partition].over_time_limit, YEAR)
         return max(end + over + self.parameters.kill_wait, self.now)
 

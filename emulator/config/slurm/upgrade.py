@@ -265,6 +265,10 @@ def _no_kill(conf: SlurmConf) -> str:
     return "jobs of several nodes with --no-kill, if nodes fail"
 
 
+def _overdue(conf: SlurmConf) -> str:
+    return "jobs behind runs that have passed their limits"
+
+
 def _core_lists(conf: SlurmConf) -> str:
     return "reservations of so many cores of each node, if any are made"
 
@@ -677,6 +681,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_KNOW_GPUS": _shares,
     "PLANS_ARE_NEWS": _cycles,
     "STARTED_TASKS_ARE_TESTS": _tested_arrays,
+    "OVERDUE_RUNS_ARE_GONE": _overdue,
+    "DUE_RUNS_ARE_GONE": _overdue,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "RESERVED_NODES_BY_SIGN": _reserved_by_sign,
     "FIRST_RESERVED_BY_TIER": _first_reserved,

@@ -745,6 +745,21 @@ class Rules:
         "not named in the release notes; the controller's log shows the cycles",
         *("tests_of_tasks_22", "tests_of_tasks_24", "tests_of_tasks_26"),
     )
+    OVERDUE_RUNS_ARE_GONE: bool = _rule(
+        "24.11",
+        "jobs are planned as if a run that has passed its limit was over by now, whatever OverTimeLimit and KillWait "
+        "say",
+        "it is planned to end once these are over, too",
+        "not named in the release notes; recorded, and what the controller's log says of plans",
+        *("overdue_24", "overdue_26"),
+    )
+    DUE_RUNS_ARE_GONE: bool = _rule(
+        "26.05",
+        "that is so from the second of its limit on",
+        "that is so from the second behind it on",
+        "not named in the release notes; what the controller's log says of plans",
+        *("overdue_24", "overdue_26"),
+    )
     TASKS_ARE_PLANNED_IN_TURN: bool = _rule(
         "24.11",
         "backfill keeps nodes for no more tasks of an array than may run beside those that do (--array=0-9%2)",

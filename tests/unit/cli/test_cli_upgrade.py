@@ -162,6 +162,8 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "LOST_SCRIPTS_ARE_MISSED": "jobs of several nodes with --no-kill, if nodes fail",
         "EXITS_ARE_REQUEUED_IF_ALLOWED": "",
         "STARTED_TASKS_ARE_TESTS": "arrays in long queues (bf_max_job_test)",
+        "OVERDUE_RUNS_ARE_GONE": "jobs behind runs that have passed their limits",
+        "DUE_RUNS_ARE_GONE": "jobs behind runs that have passed their limits",
         "TASKS_ARE_PLANNED_IN_TURN": "jobs behind arrays of which only so many tasks may run at once (%)",
         "NODES_BEFORE_LICENSES": "",
         "LACKING_LICENSES_ARE_RANKED": "",
@@ -262,6 +264,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "PLANS_FORGET_GPUS",
         "PLANS_ARE_NEWS",
         "STARTED_TASKS_ARE_TESTS",
+        "OVERDUE_RUNS_ARE_GONE",
         "TASKS_ARE_PLANNED_IN_TURN",
         "RESERVED_NODES_BY_SIGN",
         "FIRST_RESERVED_BY_TIER",
@@ -296,6 +299,8 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
     assert {rule.name for rule in all_rules()} - without == {
+        "DUE_RUNS_ARE_GONE",
+        "OVERDUE_RUNS_ARE_GONE",
         "FIRST_NODE_FOR_ONE",
         "CORE_COUNTS_ARE_NO_LISTS",
         "CORES_FILL_NODES",
