@@ -180,10 +180,8 @@ class Endings(Part):
                 self._comes_again(one)
             else:
                 over.add(one.name)
-        whole, rest = self.cluster.whole, self.parameters.resv_over_run
-        over |= {
-            one.name for one in kept.values() if whole(self.cluster.now) > whole(one.end + rest) and not one.ahead
-        }
+        now, rest = self.cluster.second_of(self.cluster.now), self.parameters.resv_over_run
+        over |= {one.name for one in kept.values() if now > one.end + rest and not one.ahead}
         for name in [name for name in kept if name in over]:
             holds = "NO_HOLD_JOBS_AFTER" not in kept.pop(name).flags
             waiting = [one for one in self.cluster.waiting.values() if one.options.reservation == name]
@@ -435,6 +433,7 @@ class Endings(Part):
         """
         job, now = self.cluster.jobs[number], self.cluster.now
         run, cleared = job.run, job.state is State.COMPLETING and not lost
+        took = self._epilog_of(job)
         self._outcomes.pop(number, None)
         self._dead_at.pop(number, None)
         self.lost.pop(number, None)
@@ -461,7 +460,7 @@ class Endings(Part):
         worked = end - run.start - run.suspended(end) if run.work is None else job.worked
         worked = worked if job.request.learnt is None else job.request.learnt
         self.telling.stopped(job, outcome, None if job.requeue_after else worked)
-        rest = self.operation.epilog_slurmctld - self.operation.epilog
+        rest = self.operation.epilog_slurmctld - took
         if rest > 0:
             job.state = State.COMPLETING
             self.cluster.completing[number] = job

@@ -398,6 +398,7 @@ class ClusterPreemptView(PreemptView):
     __slots__ = ("halted", "partition")
 
     counted = False
+    _cluster_state: SeenState
     partition: Partition
     halted: bool
     """Whether runs that stand still count."""

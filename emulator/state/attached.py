@@ -24,7 +24,7 @@ class Plugins(Protocol):
     by_partition: bool
     counts_cpus: bool
 
-    def candidates(self, preemptor: Job, partition: Partition) -> Sequence[Job]:
+    def candidates(self, preemptor: Job, partition: Partition, halted: bool = False) -> Sequence[Job]:
         """Running jobs that would be preempted for a job in a partition, first to go first."""
 
     def mode(self, victim: Job) -> str | None:

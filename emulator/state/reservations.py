@@ -182,7 +182,7 @@ class Reservations:
 
     def _is_over(self, one: Reservation) -> bool:
         """Whether a reservation is over: in the second in which it ends it is not (recorded)."""
-        return self._cluster.whole(self._cluster.now) > self._cluster.whole(one.end)
+        return self._cluster.second_of(self._cluster.now) > one.end
 
     def overlap(self, job: Job, nodes: Mask, at: float, length: float) -> bool:
         """Whether one keeps any of these nodes from a job that runs from ``at`` on, for ``length`` seconds."""

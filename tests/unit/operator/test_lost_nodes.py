@@ -20,14 +20,20 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=60
 SHARED = " OverSubscribe=FORCE:2"
 
 
-def run(words: list[str], commands: list[tuple[float, str]], conf: str = CONF, until: float = 3_000.0) -> Controller:
+def run(
+    words: list[str],
+    commands: list[tuple[float, str]],
+    conf: str = CONF,
+    until: float = 3_000.0,
+    version: str = "26.05",
+) -> Controller:
     """Jobs 1, 2, ... that work for 100 s, submitted one second after the other."""
     requests = [
         JobRequest(number, float(number), 100.0, parse_sbatch(line.split()), "ada")
         for number, line in enumerate(words, 1)
     ]
     actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in commands]
-    controller = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, actions)
+    controller = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, actions, slurm_version=version)
     controller.run(until)
     return controller
 
@@ -54,12 +60,16 @@ def test_a_job_that_says_nothing_or_off_ends() -> None:
         assert found.cluster.jobs[1].state is State.NODE_FAIL
 
 
-def test_a_job_without_the_node_of_its_script_has_failed() -> None:
-    found = run(["-N3 -t5 --no-kill"], [(20.0, "scontrol update NodeName=n1 State=DOWN")])
+@pytest.mark.parametrize(
+    ("version", "state", "reason", "end"),
+    [("24.11", State.FAILED, "RaisedSignal:9(Killed)", 25), ("26.05", State.TIMEOUT, "TimeLimit", 400)],
+)
+def test_a_job_without_the_node_of_its_script_has_failed(version: str, state: State, reason: str, end: float) -> None:
+    found = run(["-N3 -t5 --no-kill"], [(20.0, "scontrol update NodeName=n1 State=DOWN")], version=version)
     job = found.cluster.jobs[1]
-    assert (job.state, job.reason) == (State.FAILED, "RaisedSignal:9(Killed)")
+    assert (job.state, job.reason) == (state, reason)
     assert job.runs[0].end is not None
-    assert job.runs[0].end < 25
+    assert end - 100 < job.runs[0].end < end
 
 
 @pytest.mark.parametrize("conf", [CONF, CONF.rstrip() + SHARED])
