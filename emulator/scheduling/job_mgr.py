@@ -558,6 +558,9 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually exclusive")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
+    nodes, tasks = stated.min_nodes or 0, stated.tasks or 1
+    if stated.plane and tasks // stated.plane < nodes and (nodes - 1) * stated.plane >= tasks:
+        raise RejectedError("Too few processes for the requested {plane,node} distribution")
     begin, deadline = request.options.begin, request.options.deadline
     if begin and deadline is not None and deadline < begin:
         raise RejectedError("Incompatible begin and deadline time specification")

@@ -101,6 +101,7 @@ class BatchOptions:
         cpus_per_gpu: CPUs for each GPU.
         tasks_per_socket: most tasks on a socket.
         fills_sockets: whether its tasks fill a socket before they go to another; None if it does not say.
+        plane: tasks that go onto a node in turn, as ``--distribution=plane=N`` says; 0 if it does not.
         min_cpus: CPUs on each node, at least.
         sockets, cores_per_socket, threads_per_core: what a node must have at least.
         overcommit: whether one task on each node is counted, however many there are.
@@ -168,6 +169,7 @@ class BatchOptions:
     cpus_per_gpu: int | None = None
     tasks_per_socket: int | None = None
     fills_sockets: bool | None = None
+    plane: int = 0
     min_cpus: int | None = None
     sockets: int | None = None
     cores_per_socket: int | None = None
@@ -651,6 +653,11 @@ def _in_vain(name: str) -> Change:
     return note
 
 
+def _distribution(_: Any, text: str) -> Values:
+    plane = re.fullmatch(r"plane=([1-9]\d*)", text.lower())
+    return {"fills_sockets": _fills_sockets(text), "plane": int(plane[1]) if plane else 0}
+
+
 def _fills_sockets(text: str) -> bool | None:
     """``--distribution``: whether tasks fill a socket before they go to another; None if it does not say.
 
@@ -685,7 +692,7 @@ OPTIONS: Mapping[str, _Option] = {
     "cpus-per-task": _Option(_put("cpus_per_task", _positive), "c"),
     "deadline": _Option(_keep()),
     "dependency": _Option(_dependency, "d"),
-    "distribution": _Option(_put("fills_sockets", _fills_sockets), "m"),
+    "distribution": _Option(_distribution, "m"),
     "exclude": _Option(_put("exclude", lambda text: _hosts(text) if text else ()), "x"),
     "exclusive": _Option(_exclusive, value="optional"),
     "extra-node-info": _Option(_geometry, "B"),
