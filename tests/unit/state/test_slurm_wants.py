@@ -328,7 +328,9 @@ def test_there_are_no_more_jobs_at_a_time_than_may_be():
 
 def test_a_partition_may_be_for_reservations_only():
     assert refusal("-n1 -t1", partition="ReqResv=YES") == "Access/permission denied"
-    (both,) = jobs("-n1 -t1 -pp,q --mem=1", partition="ReqResv=YES")
+    (waits,) = jobs("-n1 -t1 -pp,q --mem=1", partition="ReqResv=YES")
+    assert not waits.runs
+    (both,) = jobs("-n1 -t1 -pq,p --mem=1", partition="ReqResv=YES")
     assert both.runs[0].partition == "q"
 
 
