@@ -96,6 +96,7 @@ class Future:
         self._after: dict[tuple[int, int], Free] = {}
         self._known: list[tuple[float, Free]] = []
         self._rest = self._windows()
+        self._counted = 0
 
     def clearing(self, allocation: Allocation) -> bool:
         """Whether any of the nodes of an allocation are still being cleared of a run that has ended."""
@@ -151,6 +152,7 @@ class Future:
         ended = bisect_right if self._cluster.parameters.rules.ENDS_OF_OWN_NODES else bisect_left
         index = ended(ends, begin) if begin > self._cluster.now and by_tries else 0
         last_end = later + self._within if by_tries else inf
+        self._counted = index
         yield begin, self._free_after(index, 0)
         if self._spare.count:
             yield begin, self._free_after(index, self._spare.count)
@@ -166,6 +168,7 @@ class Future:
                 index += 1
             if last is None:
                 return
+            self._counted = last + 1
             yield max(ends[last], begin), self._free_after(last + 1, self._spare.count)
 
     def _free_after(self, many: int, spare: int) -> Free:
@@ -178,11 +181,14 @@ class Future:
                 self._recount(known, {*self._dead, *self._ids[:many], *(self._gone if spare else ())})
         return known
 
-    def last_end(self, allocation: Allocation, until: float) -> float:
-        """When the last run ends, up to a time, that has any of some nodes; 0 for none."""
-        own = frozenset(allocation.nodes)
-        ends = zip(reversed(self._ends), reversed(self._on), strict=True)
-        return next((end for end, nodes in ends if end <= until and not own.isdisjoint(nodes)), 0.0)
+    def last_end(self, allocation: Allocation) -> float:
+        """When the last run ends that has any of some nodes, of those that the window given last counts; 0 for none.
+
+        One that ends in the same second behind it does not count (recorded on 26.05).
+        """
+        own, many = frozenset(allocation.nodes), self._counted
+        ends = zip(reversed(self._ends[:many]), reversed(self._on[:many]), strict=True)
+        return next((end for end, nodes in ends if not own.isdisjoint(nodes)), 0.0)
 
     def _window_end(self, end: float, first: float) -> float:
         """When the window ends in which a run ends; the first of all at ``first``."""

@@ -914,7 +914,7 @@ class Windows(WindowPlan):
             return begin + 1
         if not self._own_ends or time <= begin:
             return time
-        return max(begin, self._future(job, partition).last_end(found, time))
+        return max(begin, self._future(job, partition).last_end(found))
 
     def _over_suspended(
         self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask

@@ -665,7 +665,7 @@ class Rules:
         "backfill plans a job for the end of the last run on the nodes that it is to have",
         "for the end of the last run of the window in which its nodes become free",
         "not named in the release notes; the controller's log shows the plans",
-        *("ends_of_own_nodes_24", "ends_of_own_nodes_26"),
+        *("ends_of_own_nodes_24", "ends_of_own_nodes_26", "same_end_24", "same_end_26"),
     )
     WINDOWS_BEHIND_TRIES: bool = _rule(
         "24.11",
