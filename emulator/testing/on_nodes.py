@@ -335,6 +335,7 @@ class NodeScene:
         """A view of the cluster, with what it shows besides; of a preemptor its first partition."""
         if kind is PreemptView:
             shown["partition"] = shown["preemptor"].requests[0].partition
+            shown["halted"] = False
         elif kind is PriorityView:
             shown["whole"] = self._cluster.whole
         view = OF_CLUSTERS.get(kind, kind)(self.view)

@@ -266,7 +266,10 @@ NODES = cluster(nodes=2, cpus=4)
             lambda: NODES.waiting(job(partion="x")),
             r"job\(1, partion='x'\): .*did you mean 'partition'.*options of sbatch",
         ),
-        (lambda: NODES.waiting(job(partition="x")), r"job\(1, partition='x'\) is refused: Invalid partition"),
+        (
+            lambda: NODES.waiting(job(partition="x")),
+            r"job\(1, partition='x'\) is refused: invalid partition specified: x",
+        ),
         (lambda: NODES.waiting(job(gres="gpu:1")), "is refused: Invalid generic resource"),
         (lambda: NODES.waiting(job(limit=100)), "whole minutes; say limit=120"),
         (lambda: NODES.waiting(job(submit=5)), "submitted at 5, later than it waits or runs"),

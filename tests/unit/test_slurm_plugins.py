@@ -466,8 +466,8 @@ def test_conf_check_says_that_defer_is_honoured(tmp_path: Path) -> None:
     assert status["SchedulerParameters.defer"] == status["SchedulerParameters.defer_batch"] == "honoured"
 
 
-@pytest.mark.parametrize(("first", "second", "requeues"), [(9, 5, [0, 0]), (5, 9, [1, 0]), (5, 5, [0, 0])])
-def test_preempt_mode_priority_spares_jobs_of_no_lower_priority(first: int, second: int, requeues: list[int]) -> None:
+@pytest.mark.parametrize(("first", "second", "requeues"), [(9, 5, [0, 0]), (5, 9, [1, 0]), (5, 5, [1, 0])])
+def test_preempt_mode_priority_spares_jobs_of_a_higher_priority(first: int, second: int, requeues: list[int]) -> None:
     submissions = [
         request(1, 0, 600, "-n8", "-t60", "-plo", f"--priority={first}"),
         request(2, 60, 30, "-n2", "-t5", "-phi", f"--priority={second}"),
