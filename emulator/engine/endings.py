@@ -15,11 +15,13 @@ from emulator.engine.standstill import ends
 from emulator.engine.stints import Stints
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
-from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.job_mgr import make_job, take_in
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
 from emulator.state.run import Run, State
+from emulator.state.wants import PARTITION_CONFIG
+from emulator.workload.request import RejectedError
 
 WHY_IT_ENDED = {
     State.TIMEOUT: "TimeLimit",
@@ -183,29 +185,26 @@ class Endings(Part):
         now, rest = self.cluster.second_of(self.cluster.now), self.parameters.resv_over_run
         over |= {one.name for one in kept.values() if now > one.end + rest and not one.ahead}
         for name in [name for name in kept if name in over]:
-            holds = "NO_HOLD_JOBS_AFTER" not in kept.pop(name).flags
-            waiting = [one for one in self.cluster.waiting.values() if one.options.reservation == name]
-            for job in waiting if not holds else (one for one in waiting if one.held_by != "JobHeldAdmin"):
-                if not holds:
+            goes_on = "NO_HOLD_JOBS_AFTER" in kept.pop(name).flags
+            for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:
+                if goes_on:
                     self._goes_on_without(job)
-                    continue
-                job.hold(f"Reservation_{name}_was_deleted")
-                job.reason = job.held_by
+                elif job.held_by != "JobHeldAdmin":
+                    job.hold(f"Reservation_{name}_was_deleted")
+                    job.reason = job.held_by
             self.passes.moved()
             self.cluster.look_again()
             self.cluster.redraw()
             self.policies.reordered()
 
     def _goes_on_without(self, job: Job) -> None:
-        """A waiting job asks for no reservation any more."""
-        options = replace(job.options, reservation="")
-        changed = make_job(replace(job.request, options=options), self.cluster, updated=True)
-        job.request, job.wants, job.request_class, job.entries = (
-            changed.request,
-            changed.wants,
-            changed.request_class,
-            (),
-        )
+        """A waiting job asks for no reservation any more; in a partition for reservations alone it waits for ever."""
+        request = replace(job.request, options=replace(job.options, reservation=""))
+        try:
+            take_in(job, make_job(request, self.cluster, updated=True))
+        except RejectedError:
+            job.request, job.entries = request, ()
+            job.barred = dict.fromkeys((one.name for one in job.partitions), PARTITION_CONFIG)
         self.policies.changed(job)
 
     def sweep_limits(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from emulator.config.slurm.hostlist import expand
 from emulator.scheduling.het_jobs import led_by
-from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.job_mgr import make_job, take_in
 from emulator.state.job import EMPTY, Job
 from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions
@@ -140,15 +140,8 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     before, name = job.options, job.name
     changed = make_job(replace(job.request, options=options), controller.cluster, updated=True)
     _change_account(job, changed, controller)
-    job.request, job.partitions, job.wants, job.request_class = (
-        changed.request,
-        changed.partitions,
-        changed.wants,
-        changed.request_class,
-    )
+    take_in(job, changed)
     controller.cluster.renamed(job, name)
-    job.time_min, job.lifted, job.barred, job.entries = changed.time_min, changed.lifted, changed.barred, ()
-    job.unfit = changed.unfit
     if options.begin != before.begin:
         job.begin = changed.begin
         controller.agenda.at(max(job.begin, controller.cluster.now), "due")

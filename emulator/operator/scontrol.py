@@ -21,7 +21,8 @@ from emulator.operator.scancel import scancel
 from emulator.operator.top import top
 from emulator.operator.update import (
     ALONE,
-    BEFORE_BOTH,
+    CPUS_BEFORE,
+    GRES_BEFORE,
     NO_CHANGE,
     OF_A_JOB,
     RELEASE,
@@ -382,7 +383,11 @@ def _change_of(key: str, job: Job, rules: Rules) -> Change:
         return cpus_of_tasks
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:
         return OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
-    return OF_A_JOB[key] if rules.NUM_NODES_IS_BOTH or key not in BEFORE_BOTH else BEFORE_BOTH[key]
+    if key in CPUS_BEFORE and not rules.UPDATED_CPUS_ARE_OF_TASKS:
+        return CPUS_BEFORE[key]
+    if key in GRES_BEFORE and not rules.UPDATED_GRES_BY_NAME:
+        return GRES_BEFORE[key]
+    return OF_A_JOB[key]
 
 
 def _check_reservations(options: BatchOptions, job: Job, controller: Controller) -> None:

@@ -263,16 +263,19 @@ STATED: Mapping[str, tuple[str, ...]] = {
     THROTTLE: ("array_limit",),
 }
 """What each field of the command states of a job, where plugins of JobSubmitPlugins are told of it."""
-BEFORE_BOTH: dict[str, Change] = {
+CPUS_BEFORE: dict[str, Change] = {
     "numnodes": most_nodes_with_tasks,
     "numcpus": cpus_beside_tasks,
     "mincpusnode": cpus_of_nodes,
+}
+"""What these fields say before ``UPDATED_CPUS_ARE_OF_TASKS``."""
+GRES_BEFORE: dict[str, Change] = {
     "gres": devices.gres_of_types,
     "trespernode": devices.of_node_typed,
     "tresperjob": devices.of_job_typed,
     "trespertask": devices.of_task_typed,
 }
-"""What is other in 22.05 of these fields."""
+"""What these fields say before ``UPDATED_GRES_BY_NAME``."""
 UNTOLD = (
     *("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime", "mintmpdisknode"),
     *("gres", "trespernode", "tresperjob", "trespertask"),

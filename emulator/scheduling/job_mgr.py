@@ -161,6 +161,13 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     return job
 
 
+def take_in(job: Job, changed: Job) -> None:
+    """A waiting job asks for what another one asks for, which was made for that."""
+    job.request, job.partitions, job.wants = changed.request, changed.partitions, changed.wants
+    job.request_class, job.time_min, job.lifted = changed.request_class, changed.time_min, changed.lifted
+    job.barred, job.unfit, job.entries = changed.barred, changed.unfit, ()
+
+
 def _check_bounds(job: Job, named: list[Partition], accounting: Accounting | None, cluster: Cluster) -> None:
     """Refuse a job without an account, one beyond the bounds of partitions, and one whose account they do not take."""
     account = None if accounting is None else accounting.account_of(job)
@@ -170,7 +177,7 @@ def _check_bounds(job: Job, named: list[Partition], accounting: Accounting | Non
 
 
 def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, updated: bool) -> None:
-    """Refuse what is none of the bounds of partitions; of several faults the first is told (asked of three versions).
+    """Refuse a job for any fault but bounds of partitions; the message names the first (asked of three versions).
 
     Args:
         job: that is submitted, or updated.
@@ -182,7 +189,7 @@ def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, up
     early = rules.DEADLINES_LEAVE_TIME
     _check_times(job, partitions)
     if early and not updated:
-        _check_deadline(options, partitions[0], rules.DEADLINES_LEAVE_TIME)
+        _check_deadline(options, partitions[0], early)
     _check_licenses(job.request, cluster)
     _check_gpus(options, partitions, job.lifted, rules)
     _check_tasks(options, partitions, cluster)
@@ -192,7 +199,7 @@ def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, up
     if missing is not None and cluster.accounting is None:
         raise missing
     if not (early or updated or missing):
-        _check_deadline(options, partitions[0], rules.DEADLINES_LEAVE_TIME)
+        _check_deadline(options, partitions[0], early)
 
 
 def _fits_in_one(job: Job, partitions: Iterable[Partition], cluster: Cluster) -> bool:

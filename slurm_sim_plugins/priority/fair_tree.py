@@ -96,7 +96,7 @@ class Tree:
         self._next = self._rank = 0
 
     def stands(self, root: Share) -> bool:
-        """Whether it is that of an account root still: associations that are shared out anew have other lists."""
+        """Whether nothing has changed below an account root: after a change all lists of children are new."""
         return self._root is root and self._top is root.children
 
     def rank(self, raw: Any) -> None:
@@ -123,7 +123,7 @@ class Tree:
             effective = own / above if above else 0.0
             part = self._norm_shares[index]
             if not self._own_shares[index]:
-                # A user who has his parent's shares is the first of his account.
+                # A user with the shares of the account above comes first in it.
                 level_fs = UNUSED
             elif not part:
                 level_fs = 0.0

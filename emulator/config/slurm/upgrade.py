@@ -132,6 +132,14 @@ def _own_rows(conf: SlurmConf) -> str:
     return _partitions([one.name for one in shared if one.preempt_mode == ("OFF",)])
 
 
+def _updated_gres(conf: SlurmConf) -> str:
+    return (
+        "scontrol update Gres= of jobs that wait, and TresPerNode=, TresPerJob=, TresPerTask="
+        if _has_gpus(conf)
+        else ""
+    )
+
+
 def _updated_cpus(_: SlurmConf) -> str:
     return "scontrol update NumCPUs=N of jobs that wait"
 
@@ -689,6 +697,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
+    "UPDATED_GRES_BY_NAME": _updated_gres,
     "NUM_TASKS_ARE_CPUS": _updated_tasks,
     "LOST_SCRIPTS_ARE_MISSED": _no_kill,
     "EXITS_ARE_REQUEUED_IF_ALLOWED": _exits,

@@ -804,6 +804,14 @@ class Rules:
         "not named in the release notes",
         *("fewer_cpus_22", "fewer_cpus_24", "more_cpus_24", "more_cpus_26"),
     )
+    UPDATED_GRES_BY_NAME: bool = _rule(
+        "24.11",
+        "scontrol update Gres=gpu:a:1 of a job replaces all that it asks for of that name, and gres/gpu:1 is read as "
+        "gres:gpu:1 is (TresPerNode, TresPerJob, TresPerTask)",
+        "it replaces what is of that name and type, and gres: alone is read",
+        "not named in the release notes; three versions were asked",
+        *("updated_gres_22",),
+    )
     NUM_TASKS_ARE_CPUS: bool = _rule(
         "24.11",
         "scontrol update NumTasks=2 gives a job of one CPU a task two CPUs",

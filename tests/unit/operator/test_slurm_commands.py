@@ -108,6 +108,20 @@ def test_a_job_whose_reservation_is_over_is_held_and_one_of_an_unknown_one_is_re
     assert starts(run(["--reservation=rack -t 1"], [])) == {1: 2}
 
 
+@pytest.mark.parametrize(("partition", "starts"), [("Default=YES", True), ("Default=YES ReqResv=YES", False)])
+def test_a_job_goes_on_without_its_reservation_where_its_partition_lets_it(partition: str, starts: bool) -> None:
+    """NO_HOLD_JOBS_AFTER: once the reservation is over, a partition that is for reservations alone keeps the job."""
+    conf = parse_slurm_conf(f"NodeName=n[1-2] CPUs=2\nPartitionName=p Nodes=ALL {partition}\n")
+    words = "create reservation ReservationName=rack Nodes=n1 Users=user StartTime=now+1 Duration=2 "
+    made = 0.0, lambda controller: scontrol(words + "Flags=NO_HOLD_JOBS_AFTER", controller)
+    asked = "--reservation=rack", "-n1", "-t5", "--begin=now+300"
+    controller = Controller(conf, [JobRequest(1, 1.0, 10.0, parse_sbatch(list(asked)), "user")], [made])
+    controller.run(until=600)
+    job = controller.cluster.jobs[1]
+    assert (job.options.reservation, bool(job.runs)) == ("", starts)
+    assert starts or (job.state, job.reason) == (State.PENDING, "PartitionConfig")
+
+
 def test_a_job_for_a_reservation_that_is_over_is_refused_until_that_is_gone() -> None:
     """As daemons of 24.11 did; a FLEX reservation binds no job to its time."""
     create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada,bob"
