@@ -26,6 +26,7 @@ from emulator.workload.scenario_reader import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
 from .scenarios import HET_JOBS, scenario_of
+from .variants import recordings, variant_of
 from .wider import wider_of
 
 Document = dict[str, Any]
@@ -206,6 +207,12 @@ def cut(document: Document, found: Verdict) -> Document:
 @click.option("--any-load", is_flag=True, help="As of slurm-sim record.")
 @click.option("--het-jobs", default=HET_JOBS, show_default=True, help="The share of jobs that have components.")
 @click.option("--wide", is_flag=True, help="Scenarios with more jobs and with options that are seldom.")
+@click.option(
+    "--vary",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    multiple=True,
+    help="Recordings with a few things changed, of these folders.",
+)
 @click.option("--shrink", default=0, show_default=True, help="Recordings for the smallest scenario that differs.")
 @click.option(
     "--scenario", "given", type=click.Path(path_type=Path), multiple=True, help="Of a file instead of a seed."
@@ -220,6 +227,7 @@ def main(
     any_load: bool,
     het_jobs: float,
     wide: bool,
+    vary: tuple[Path, ...],
     shrink: int,
     given: tuple[Path, ...],
 ) -> None:
@@ -228,9 +236,13 @@ def main(
     recorder = Recorder(out, Options(1, speed, slurm_root, 900.0, any_load))
     first, _, last = seeds.partition("-")
     version = short(Root(slurm_root).version())
+    known = recordings(vary)
+
+    def scenario(seed: int) -> Document:
+        return variant_of(seed, known) if known else (wider_of if wide else scenario_of)(seed, het_jobs)
+
     documents = [yaml.safe_load(path.read_text()) for path in given] or [
-        suited((wider_of if wide else scenario_of)(seed, het_jobs), version)
-        for seed in range(int(first), int(last or first) + 1)
+        suited(scenario(seed), version) for seed in range(int(first), int(last or first) + 1)
     ]
     total: list[Found] = []
 

@@ -1,16 +1,20 @@
 """Random scenarios for a real Slurm: they can be played, and shrink to what differs."""
 
+from pathlib import Path
+
 import pytest
 
 from contrib.differential.real import Found, shrunk, smaller, suited
 from contrib.differential.scenarios import scenario_of
+from contrib.differential.variants import recordings, variant_of
 from contrib.differential.wider import wider_of
 from emulator.record.checks import checked
 from emulator.record.record import dump
 from emulator.truth import judge
 from emulator.workload.scenario_reader import read_scenario
 
-pytest.importorskip("yaml")
+yaml = pytest.importorskip("yaml")
+RECORDED = Path(__file__).parents[2] / "truth" / "recorded"
 
 
 @pytest.mark.parametrize("seed", range(1, 13))
@@ -23,6 +27,26 @@ def test_what_is_drawn_can_be_played_and_emulated(tmp_path, drawn, seed):
     assert judge(scenario).pairs == ()  # Nothing was recorded.
     assert drawn(seed) == drawn(seed)
     assert drawn(seed) != drawn(seed + 1)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return recordings((RECORDED,))
+
+
+@pytest.mark.parametrize("seed", range(1, 25))
+def test_a_varied_recording_is_a_scenario_of_its_own(tmp_path, recorded, seed):
+    varied = variant_of(seed, recorded)
+    path = tmp_path / "s.yaml"
+    path.write_text(dump(varied))
+    scenario = read_scenario(path)
+    checked(scenario)
+    assert judge(scenario).pairs == ()
+    assert variant_of(seed, recorded) == varied
+    name, _, changes = varied["note"].partition(", with ")
+    assert len(changes.split("; ")) in (2, 3)
+    source = yaml.load((RECORDED / f"{name}.yaml").read_text(), yaml.CSafeLoader)
+    assert any(varied.get(key) != source.get(key) for key in ("slurm_conf", "jobs", "actions"))
 
 
 def test_devices_that_are_said_have_files_and_leave_out_none():
