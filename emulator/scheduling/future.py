@@ -88,7 +88,11 @@ class Future:
         self._base = cluster.free_without(self.dead) if self.dead else cluster.free
         self._dead = {job.id for job in self.dead}
         ends = releases(cluster, {*gone, *self._dead})
-        self._ends, self._ids = [one.end for one in ends], [one.id for one in ends]
+        self._ends = self._said = [one.end for one in ends]
+        if cluster.any_goes_over():
+            ends = sorted(ends, key=lambda one: (_in_turn(one, cluster), one.place))
+            self._ends, self._said = [_in_turn(one, cluster) for one in ends], [one.end for one in ends]
+        self._ids = [one.id for one in ends]
         kinds = cluster.machine.gres
         self._released = Releases.of([one.allocation for one in ends], kinds, [one.jobs for one in ends])
         self._spare = Releases.of(spare, kinds)
@@ -104,8 +108,8 @@ class Future:
 
     @property
     def ends(self) -> Sequence[float]:
-        """When runs end, as they are planned, in this order; seconds."""
-        return self._ends
+        """When runs end, as they are planned; seconds."""
+        return self._said
 
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
         """(time, what is free then) now, and window by window as runs end; no time is before ``begin``."""
@@ -136,7 +140,7 @@ class Future:
             until = self._window_end(self._ends[index], self._ends[0])
             while index < count and self._ends[index] <= until:
                 index += 1
-            yield max(self._ends[index - 1], now), self._free_after(index, self._spare.count)
+            yield max(self._said[index - 1], now), self._free_after(index, self._spare.count)
 
     def of_nodes(self, begin: float, later: float, nodes: Mask, by_tries: bool = True) -> Iterator[tuple[float, Free]]:
         """The same from ``begin`` on for some nodes: runs without any are passed over, and none counts that ends later.
@@ -169,7 +173,7 @@ class Future:
             if last is None:
                 return
             self._counted = last + 1
-            yield max(ends[last], begin), self._free_after(last + 1, self._spare.count)
+            yield max(self._said[last], begin), self._free_after(last + 1, self._spare.count)
 
     def _free_after(self, many: int, spare: int) -> Free:
         """What is free after so many runs, and so many of those that are no obstacle."""
@@ -198,6 +202,14 @@ class Future:
         while end > aligned + window + self._within:
             window += self._linear or window
         return aligned + window + self._within
+
+
+def _in_turn(one: Release, cluster: Cluster) -> float:
+    """By what end a job is looked at in turn: that of its limit, also where it is past that and may go on for a while.
+
+    What it gives back is there with that of others which end later, and before that of it alone (Slurm 22.05).
+    """
+    return cluster.end_by_limit(cluster.jobs[one.id])
 
 
 class Releases:

@@ -154,6 +154,7 @@ class Windows(WindowPlan):
         self.counts_cpus = cluster.policies.counts_cpus
         self.fitted: set[Sought] = set()
         self._futures: dict[int, Future] = {}
+        self._goes_over: bool | None = None
         self._in_use: Mask | None = cluster.free.jobs > 0 if habits.busy_nodes else None
         if cluster.parameters.bf_running_job_reserve:
             for job in cluster.running.values():
@@ -338,7 +339,7 @@ class Windows(WindowPlan):
 
     def _other_runs(self) -> None:
         """Runs end at other times, and other licences are in use."""
-        self._licenses = self.last_place = None
+        self._licenses = self.last_place = self._goes_over = None
         self._futures = {}
 
     # The first hole
@@ -840,7 +841,8 @@ class Windows(WindowPlan):
         for index, (time, free) in enumerate(ends):
             if not index:
                 begin, preempting = time, time <= cluster.now and bool(self._candidates(partition, job))
-            if time > later + cluster.rest_of_second:
+            late = time > later + cluster.rest_of_second
+            if late and not self._any_goes_over():
                 return None
             if index == 1 and preempting:
                 over = self._as_others_leave(want, job, partition, free, usable, begin)
@@ -857,8 +859,15 @@ class Windows(WindowPlan):
                 continue
             found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
-                return self._start(job, partition, found, begin, time, now=preempting and not index), found
+                start = self._start(job, partition, found, begin, time, now=preempting and not index)
+                return None if late else (start, found)
         return None
+
+    def _any_goes_over(self) -> bool:
+        """Whether a run is past its limit, so that what is there with a later one may be there before; asked once."""
+        if self._goes_over is None:
+            self._goes_over = self._cluster.any_goes_over()
+        return self._goes_over
 
     def _as_others_leave(
         self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask, begin: float
@@ -1001,7 +1010,8 @@ class Windows(WindowPlan):
         cluster, rows = self._cluster, self._controls.rows
         if not rows.shares(job, partition):
             return None
-        gone = {other.id for other in cluster.running.values() if cluster.planned_end(other) <= time}
+        end_of = cluster.end_by_limit if self._any_goes_over() else cluster.planned_end
+        gone = {other.id for other in cluster.running.values() if end_of(other) <= time}
         return rows.later(job, partition, usable, free, gone)
 
     def _future(self, job: Job, partition: Partition) -> Future:

@@ -296,7 +296,7 @@ class CompiledWindows(Windows):
 
     def _decides_again(self) -> bool:
         """Whether what decides on jobs of a kind, but for preemption, may be other than in the cycle before."""
-        of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes
+        of_others = self._cluster.suspended or self._standing or self._habits.busy_nodes or self._any_goes_over()
         epilogs = self._cluster.epilogs
         # A job is planned on nodes that are being cleared, and waits until they are.
         of_others = of_others or (epilogs is not None and bool(epilogs.any()))
@@ -608,7 +608,7 @@ class CompiledWindows(Windows):
         And its nodes have no limits, and any are as good as those in use. In 22.05 nodes of a user are no obstacle.
         """
         cluster = self._cluster
-        if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation:
+        if self._habits.busy_nodes or cluster.suspended or self._moving or job.reservation or self._any_goes_over():
             return False
         if self._by_users and cluster.parts_users(job):
             return False

@@ -164,6 +164,7 @@ class Cluster:
             partition.norm_priority = partition.job_factor / highest if highest else 0.0
         self._compare_tiers()
         self.exclusive_user = any(partition.exclusive_user for partition in partitions)
+        self._over_time = any(partition.over_time_limit for partition in partitions)
         self.default: Partition | None = next((one for one in reversed(partitions) if one.default), None)
 
     def reconfigure(self, conf: SlurmConf) -> None:
@@ -608,6 +609,21 @@ class Cluster:
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""
+        end = self.end_by_limit(job)
+        if end > self.now or (job.vacating and job.end_limit == float("inf")):
+            return end
+        assert job.run is not None
+        late, rules = self.whole(self.now) - self.whole(end), self.parameters.rules
+        if (late > 0 and rules.OVERDUE_RUNS_ARE_GONE) or (late == 0 and rules.DUE_RUNS_ARE_GONE):
+            return self.now
+        over = self.partitions[job.run.partition].over_time_limit
+        if over == float("inf"):
+            # It is planned to have its limit once more from now on (Slurm 22.05).
+            return self.now + min(job.run.limit, YEAR)
+        return max(end + over + self.parameters.kill_wait, self.now)
+
+    def end_by_limit(self, job: Job) -> float:
+        """When a running job is planned to end as long as it is not past its limit: by this runs end in turn."""
         assert job.run is not None
         if job.vacating and job.end_limit == float("inf"):
             return self.now
@@ -618,15 +634,17 @@ class Cluster:
         for begin, until in job.run.suspensions:
             # While a job is suspended its end stays as it was.
             end += 0.0 if begin is None or until is None else until - begin
-        if end > job.end_limit:
-            end = job.end_limit
-        if end > self.now:
-            return end
-        late, rules = self.whole(self.now) - self.whole(end), self.parameters.rules
-        if (late > 0 and rules.OVERDUE_RUNS_ARE_GONE) or (late == 0 and rules.DUE_RUNS_ARE_GONE):
-            return self.now
-        over = min(self.partitions[job.run.partition].over_time_limit, YEAR)
-        return max(end + over + self.parameters.kill_wait, self.now)
+        return min(end, job.end_limit)
+
+    def any_goes_over(self) -> bool:
+        """Whether a run is past its limit that may go on for a while (OverTimeLimit), and plans know of it."""
+        if self.parameters.rules.OVERDUE_RUNS_ARE_GONE or not self._over_time:
+            return False
+        partitions = self.partitions
+        return any(
+            job.run is not None and partitions[job.run.partition].over_time_limit and self.end_by_limit(job) <= self.now
+            for job in (*self.running.values(), *self.suspended.values())
+        )
 
     def free_if_clear(self) -> Free:
         """What would be free if no node were being cleared of a run."""
