@@ -111,7 +111,8 @@ class Controller(Part):
         priority = selection.plugins[selection.slots["PriorityType"]]
         period = calculation_period(conf, priority)
         operation = operation or Operation()
-        cluster = _cluster(conf, requests, timing, selection, operation, ideal)
+        bounded = bounded_later(_text_of(action) for _, action in actions)
+        cluster = _cluster(conf, requests, timing, selection, operation, ideal, bounded)
         if accounts is not None:
             from emulator.limits.accounting import Accounting
 

@@ -19,9 +19,10 @@ from emulator.scheduling.job_mgr import make_job, take_in
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
-from emulator.state.run import Run, State
+from emulator.state.run import Run, State, without_nodes
 from emulator.state.wants import PARTITION_CONFIG
 from emulator.workload.request import RejectedError
+from slurm_sim_plugins.nodes import Allocation
 
 WHY_IT_ENDED = {
     State.TIMEOUT: "TimeLimit",
@@ -30,6 +31,8 @@ WHY_IT_ENDED = {
     State.DEADLINE: "DeadLine",
 }
 """Reasons that jobs show in the end."""
+ANSWERED_AFTER = 0.05
+"""Seconds until nodes answer that have nothing of a killed run to clear."""
 KILLED = "RaisedSignal:9(Killed)"
 """The reason of a job whose script was killed with its node."""
 ENDED = "RaisedSignal:15(Terminated)"
@@ -70,6 +73,7 @@ class Endings(Part):
     _dead_at: dict[int, float] = field(default_factory=dict)
     _epilogs: dict[int, float] = field(default_factory=dict)
     _closing: set[int] = field(default_factory=set)
+    _whole: dict[int, Allocation] = field(default_factory=dict)
 
     # By themselves
 
@@ -303,6 +307,8 @@ class Endings(Part):
             self._outcomes[job.id], self._dead_at[job.id] = outcome, self.cluster.now + delay
             # Also for a pass of this instant, before it is over.
             self._close_nodes(job.id, job.run, closed=delay > 0 or self._epilog_of(job) > 0)
+            if self._others_clear_first(job):
+                self.agenda.at(self.cluster.now + ANSWERED_AFTER, "others clear", job.id, len(job.runs))
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
         for other in self._take_along(job):
             self.terminate(other, self._outcome_beside(outcome, other), at_once)
@@ -326,6 +332,29 @@ class Endings(Part):
         if (number in self._closing) is not closed:
             (self._closing.add if closed else self._closing.discard)(number)
             self.cluster.epilog(run.allocation, 1 if closed else -1)
+
+    def _others_clear_first(self, job: Job) -> bool:
+        """Whether it is known when the nodes of a killed run are clear, and only the one of its script has to be."""
+        known = job.request.was_killed(len(job.runs) - 1) and not self.operation.epilog and self.power is None
+        return known and job.run is not None and len(job.run.allocation.nodes) > 1 and not is_led(job, self.cluster)
+
+    def others_clear(self, number: int, runs: int) -> None:
+        """Nodes of a killed run without its script answer at once that they are clear (recorded).
+
+        Args:
+            number: of the job.
+            runs: how many runs it had begun as this one was killed.
+        """
+        job = self.cluster.jobs[number]
+        run = job.run
+        if run is None or len(job.runs) != runs or number not in self._closing or job.state is not State.COMPLETING:
+            return
+        nodes = run.allocation.nodes
+        self._whole[number] = run.allocation
+        self.cluster.epilog(without_nodes(run.allocation, nodes[:1]), -1)
+        self.rows.give_up(job, run, nodes[1:])
+        self.stints.ends_otherwise(job)
+        self.passes.moved()
 
     def lose_script(self, job: Job) -> None:
         """The node of a job's script is down, but others of it are not: it has failed.
@@ -445,6 +474,7 @@ class Endings(Part):
         if self.cluster.accounting is not None and not job.requeue_after:
             self.cluster.accounting.left(job)
         self.rows.release(job, run)
+        run.allocation = self._whole.pop(number, run.allocation)
         if self.power is not None:
             self.power.left(job, run)
         if not lost:
