@@ -113,6 +113,7 @@ class Machine:
         pools_of_cores: those of them in which a core counts with all its threads, also where a job does not use all.
         pools_of_sockets: those of them that only bound with how many CPUs a node counts for a job that takes all of it.
         pool_sockets: CPUs of each socket that the jobs of a partition may have, where cores are known socket by socket.
+        of_whole_sockets: those of them whose jobs have whole sockets, where jobs of others have cores of them.
         pool_excess: CPUs of these units of each node that they may not have, where some of the last unit are left out.
         shared: whether any number of jobs may have the same units, for only memory is counted.
         tree: the switches above the nodes, or their blocks; None where all are as near to each other.
@@ -142,6 +143,7 @@ class Machine:
     pools_of_cores: frozenset[str] = frozenset()
     pools_of_sockets: frozenset[str] = frozenset()
     pool_sockets: Mapping[str, int] = field(default_factory=dict)
+    of_whole_sockets: frozenset[str] = frozenset()
     pool_excess: Mapping[str, Ints] = field(default_factory=dict)
     shared: bool = False
     sockets: Ints | int = 1

@@ -79,6 +79,12 @@ class Sockets:
         used = self.cores - left
         return np.where(used * threads < most, np.minimum(self.free(free), most // threads), 0)
 
+    def unused_by_pool(self, free: Mapping[Gres, Ints], pool: str, of_all: bool) -> NDArray[np.bool_]:
+        """Which sockets of each node no job of a partition has cores of, or, if all count, no job at all."""
+        left = self.free(free) if of_all else np.array([free[kind] for kind in self.of_pool(pool)])
+        unused: NDArray[np.bool_] = left == self.cores
+        return unused
+
     def used(self, given: Mapping[Gres, Sequence[int]]) -> Ints:
         """Of how many sockets of each of its nodes a job has cores, as :meth:`given` says it."""
         used: Ints = np.count_nonzero([given[kind] for kind in self.kinds], axis=0)

@@ -474,6 +474,7 @@ class Cluster:
         """What a job needs where no job of its partition has started yet, or none counts as it is asked for nodes."""
         rules = self.parameters.rules
         of_all = want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN
+        of_all = of_all or want.pool in self.machine.of_whole_sockets
         return replace(want, pool_of_all=True) if of_all else want
 
     def with_cores(self, want: Want, job: Job, begin: float, at: float) -> Want:

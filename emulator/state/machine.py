@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf, Topology
-from emulator.config.slurm.partitions import sockets_counted
+from emulator.config.slurm.partitions import of_whole_sockets, sockets_counted
 from emulator.config.slurm.topology import BLOCK, TREE
 from emulator.state.near_gres import binding_of, has_near_cores
 from emulator.state.shared_gres import devices_of
@@ -65,16 +65,20 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
     """
     nodes = conf.nodes
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
-    sockets = _by_sockets(conf)
+    of_whole = of_whole_sockets(conf.partitions, conf.parameters)
+    if of_whole and _each_socket(conf, False) is None:
+        of_whole = frozenset()
+    sockets = _by_sockets(conf) if not of_whole else [False] * len(nodes)
     threads = _column([_threads(node, each) for node, each in zip(nodes, sockets, strict=True)])
     linear = conf.parameters.text("SelectType").lower() == "select/linear"
     # select/linear gives all CPUs of a node, also those that are kept for the system.
     kept = _column([0 if linear else node.system_cores * node.cpus_of_core for node in nodes])
     cpus = _column([node.cpus for node in nodes]) - kept
-    bounded = [partition for partition in conf.partitions if _bounded(partition)]
+    bounded = [partition for partition in conf.partitions if _bounded(partition) or partition.name in of_whole]
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
     of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
+    of_sockets = dict.fromkeys(of_whole, MANY) | of_sockets
     devices = devices_of(conf)
     near = devices is None and has_near_cores(conf)
     by_socket = by_socket or bool(of_sockets) or near or _sharing_goes_by_core(conf)
@@ -109,8 +113,9 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         pools_of_cores=frozenset() if each_socket is not None else frozenset(of_sockets),
-        pools_of_sockets=frozenset() if each_socket is not None else _of_sockets_alone(bounded),
+        pools_of_sockets=frozenset() if each_socket is not None else _of_sockets_alone(bounded) - of_whole,
         pool_sockets=of_sockets if each_socket is not None else {},
+        of_whole_sockets=of_whole,
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
         shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),

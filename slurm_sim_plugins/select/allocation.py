@@ -90,7 +90,14 @@ def _parts_of_nodes(
         # Those of which it would have cores are whole.
         had = -(-cpus // core_threads(want, machine)[taken])
     of_sockets = _given_of_sockets(want, machine, machine.by_socket, free, taken, had, near)
+    if _has_whole_sockets(want, machine):
+        return np.sum([of_sockets[kind] for kind in machine.by_socket.kinds], axis=0, dtype=np.int64), of_sockets
     return machine.by_socket.used(of_sockets) if machine.by_socket.whole else had, of_sockets
+
+
+def _has_whole_sockets(want: Want, machine: Machine) -> bool:
+    """Whether a job has all that is free of its sockets, where jobs of other partitions have cores of them."""
+    return want.pool in machine.of_whole_sockets and not want.whole
 
 
 def _with_sockets(
@@ -123,6 +130,12 @@ def _given_of_sockets(
     """Cores of each socket that a job gets, also as those of its partition, where that bounds them."""
     left = by_socket.free(free.gres) if want.whole else cores_left(want, machine, by_socket, free)
     given = by_socket.given(left, taken.tolist(), _asked_of_sockets(want, machine, free, taken, had, near))
+    if _has_whole_sockets(want, machine):
+        own = left[:, taken].tolist()
+        given = {
+            kind: [all_ if some else 0 for some, all_ in zip(counts, each, strict=True)]
+            for (kind, counts), each in zip(given.items(), own, strict=True)
+        }
     if want.pool in machine.pool_sockets:
         given |= dict(zip(by_socket.of_pool(want.pool), given.values(), strict=True))
     return given

@@ -94,7 +94,10 @@ def cores_left(want: Want, machine: Machine, by_socket: Sockets, free: Free) -> 
     bound = machine.pool_sockets.get(want.pool)
     if bound is None:
         return by_socket.free(free.gres)
-    return by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads, want.pool_of_all)
+    left = by_socket.left_of_pool(free.gres, want.pool, bound, machine.core_threads, want.pool_of_all)
+    if want.pool not in machine.of_whole_sockets:
+        return left
+    return np.where(by_socket.unused_by_pool(free.gres, want.pool, want.pool_of_all), left, 0)
 
 
 def _of_free_sockets(want: Want, machine: Machine, free: Free, units: Ints, capacity: Ints) -> Ints:

@@ -74,6 +74,24 @@ def sockets_counted(parameters: Settings, partitions: Iterable[Partition]) -> bo
     return (said.pop() if len(said) == 1 and own else own) == "SOCKET"
 
 
+def of_whole_sockets(partitions: Sequence[Partition], parameters: Settings) -> frozenset[str]:
+    """Partitions that count sockets (CR_Socket), where others count cores of any of their nodes; none if all agree.
+
+    Nor where jobs have the same cores in turn, for there it does not hold.
+    """
+    own, turns = _counts(parameters.words("SelectTypeParameters")), parameters.words("PreemptMode")
+    shares = any(one.oversubscribe in ("FORCE", "YES") and one.oversubscribe_jobs > 1 for one in partitions)
+    if not own or shares or "GANG" in map(str.upper, turns) or parameters.text("SelectType").lower() == "select/linear":
+        return frozenset()
+    said = {one.name: _counts(one.settings.words("SelectTypeParameters")) or own for one in partitions}
+    if len(set(said.values())) < 2:
+        return frozenset()
+    of_cores = {name for one in partitions if said[one.name] == "CORE" for name in one.nodes}
+    of_sockets = [one for one in partitions if said[one.name] == "SOCKET"]
+    mixed = any(not of_cores.isdisjoint(one.nodes) for one in of_sockets)
+    return frozenset(one.name for one in of_sockets) if mixed else frozenset()
+
+
 def _counts(words: Iterable[str]) -> str:
     """What words of SelectTypeParameters have counted, sockets or cores; empty for neither."""
     stated = {word.upper().removesuffix("_MEMORY") for word in words}
@@ -89,9 +107,12 @@ def check_counted(partitions: Sequence[Partition], parameters: Settings, finding
         stated = partition.settings["SelectTypeParameters"]
         words, nodes = partition.settings.words("SelectTypeParameters"), set(partition.nodes)
         others = [one for one in partitions if not nodes.isdisjoint(one.nodes)]
-        if not _counts(own) or sockets_counted(parameters, others) != (_counts(words) == "SOCKET"):
-            text = f"{stated.text!r} does not hold in {partition.name}: its nodes are of other partitions, too, or the "
-            findings.notice(stated.location, text + "cluster counts neither cores nor sockets")
+        holds = bool(of_whole_sockets(partitions, parameters)) or sockets_counted(parameters, others) == (
+            _counts(words) == "SOCKET"
+        )
+        if not _counts(own) or not holds:
+            text = f"{stated.text!r} does not hold in {partition.name}: the cluster counts neither cores nor sockets, "
+            findings.notice(stated.location, text + "or its nodes are of other partitions, too, and jobs share cores")
         elif any("MEMORY" in word.upper() for word in words) != any("MEMORY" in word.upper() for word in own):
             findings.notice(stated.location, f"memory is counted in {partition.name} as in the cluster")
 
