@@ -9,7 +9,7 @@ each kind of them does is in one table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 from emulator.accounting.eventlog import EventLog
@@ -111,7 +111,7 @@ class Controller(Part):
         priority = selection.plugins[selection.slots["PriorityType"]]
         period = calculation_period(conf, priority)
         operation = operation or Operation()
-        bounded = bounded_later(_text_of(action) for _, action in actions)
+        bounded = set().union(*(_bounded_by(_text_of(action)) for _, action in actions))
         cluster = _cluster(conf, requests, timing, selection, operation, ideal, bounded)
         if accounts is not None:
             from emulator.limits.accounting import Accounting
@@ -217,6 +217,7 @@ class Controller(Part):
             "written": self.endings.written,
             "over": self.endings.over,
             "epilog over": self.endings.epilog_over,
+            "others clear": self.endings.others_clear,
             "completed": self.endings.completed,
             "node event": self.node_states.listed,
             "node failure": self.node_states.fail,
@@ -329,6 +330,19 @@ class Controller(Part):
         self.endings.over(job.id, State.COMPLETED, job.sequence)
 
 
+def _bounded_by(command: str) -> set[str]:
+    """The partition of which a command bounds the CPUs of each node; none for others."""
+    words = {name.lower(): value for name, _, value in (word.partition("=") for word in command.split())}
+    bounds = any("maxcpuspernode".startswith(name) for name in words if len(name) >= len("maxc"))
+    return {value for name, value in words.items() if bounds and "partitionname".startswith(name) and value}
+
+
+def _text_of(action: Callable[..., object]) -> str:
+    """The command that an action carries out; empty if it is none."""
+    text = getattr(action, "text", "")
+    return text if text else next((word for word in getattr(action, "args", ()) if isinstance(word, str)), "")
+
+
 def _cluster(
     conf: SlurmConf,
     requests: Sequence[JobRequest],
@@ -336,8 +350,9 @@ def _cluster(
     selection: Selection,
     operation: Operation,
     ideal: bool,
+    bounded: Collection[str],
 ) -> Cluster:
     """The cluster of a configuration, for some submissions."""
     parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
     by_socket = any(request.options.asks_by_socket for request in requests)
-    return Cluster(conf, parameters, selection, operation.groups, timing.second_phase, by_socket)
+    return Cluster(conf, parameters, selection, operation.groups, timing.second_phase, by_socket, bounded)

@@ -62,6 +62,11 @@ PARTITION_FIELDS = _names(
     ("DenyQos", 5),
     ("Alternate", 3),
     ("GraceTime", 5),
+    ("DefMemPerCPU", 10),
+    ("DefMemPerNode", 10),
+    ("MaxMemPerCPU", 10),
+    ("MaxMemPerNode", 10),
+    ("MaxCPUsPerNode", 4),
 )
 JOB_FIELDS = _names(
     ("JobId", 3),

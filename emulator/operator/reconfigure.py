@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,12 +40,16 @@ OF_A_NODE = ("state", *FACTS)
 """What can be updated of a node, by field."""
 WORDS = ("reason", "comment", "extra")
 """Fields of a node that are words for people."""
+MEMORY_OF_JOBS = ("DefMemPerCPU", "DefMemPerNode")
+"""What a partition gives to jobs that ask for no memory, as they are submitted."""
 OF_A_PARTITION = {
     name.lower(): name
     for name in (
         *("AllowAccounts", "AllowQos", "Alternate", "Default", "DefaultTime", "DenyAccounts", "DenyQos"),
         *("ExclusiveUser", "GraceTime", "LLN", "MaxNodes", "MaxTime", "MinNodes", "Nodes", "OverTimeLimit"),
         *("OverSubscribe", "PreemptMode", "PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "State"),
+        *MEMORY_OF_JOBS,
+        *("MaxMemPerCPU", "MaxMemPerNode", "MaxCPUsPerNode"),
     )
 }
 """What can be updated of a partition: keys of its line in slurm.conf, by field."""
@@ -141,8 +145,7 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         raise InputError(f"QOS={stated['QOS']}: Invalid qos specification")
     if stated.get("QOS") and accounting is None:
         log.warning("partition %s: QOS=%s: no effect, for there are no accounts", name, stated["QOS"])
-    if "Nodes" in stated and name in controller.cluster.machine.pools:
-        raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
+    _check_bounds(stated, name, controller)
     changed = _with_partition(conf, name, stated)
     _check_modes(conf, changed, name)
     shares = share_cores(changed.partitions) and not share_cores(conf.partitions)
@@ -152,8 +155,34 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         )
     for job in controller.cluster.pending() if "MinNodes" in stated else ():
         job.least_nodes = least_nodes(job)
+    if stated.keys() & set(MEMORY_OF_JOBS):
+        _keep_memory(
+            [job for job in controller.cluster.jobs.values() if not job.over and job.partitions[0].name == name]
+        )
     _reconfigure(changed, controller)
     controller.stints.partition_changed()
+
+
+def _check_bounds(stated: Mapping[str, str], name: str, controller: Controller) -> None:
+    """Refuse other nodes where jobs of a partition are counted by node, and bounds on these where they are not."""
+    counted = name in controller.cluster.machine.pools
+    if "Nodes" in stated and counted:
+        raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
+    if "MaxCPUsPerNode" in stated and not counted:
+        raise InputError("MaxCPUsPerNode: the emulator takes this of commands that it knows before it begins")
+
+
+def _keep_memory(jobs: Iterable[Job]) -> None:
+    """Jobs that ask for no memory have what was the default as they were submitted, however that is changed."""
+    for job in jobs:
+        options, first = job.options, job.partitions[0]
+        stated = options.memory_per_node is not None or options.memory_per_cpu or options.memory_per_gpu
+        if stated or (first.default_memory_per_gpu and options.gres):
+            continue
+        per_cpu, per_node = first.default_memory_per_cpu, first.default_memory_per_node
+        of_cpu, of_node = (int(per_cpu), None) if per_cpu else (None, int(per_node or 0))
+        kept = replace(options, memory_per_cpu=of_cpu, memory_per_node=of_node)
+        job.request = replace(job.request, options=kept)
 
 
 def _check_modes(before: SlurmConf, after: SlurmConf, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
-from emulator.state.machine import has_rows, machine_of, takes_jobs, with_sorted_nodes
+from emulator.state.machine import has_rows, machine_of, pool_of, takes_jobs, with_sorted_nodes
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
@@ -103,13 +103,14 @@ class Cluster:
         groups: Mapping[str, Sequence[str]] | None = None,
         second_phase: float = 0.0,
         by_socket: bool = False,
+        bounded_later: Collection[str] = (),
     ) -> None:
         self.now = 0.0
         self.second_phase = second_phase
         in_file = conf.nodes
         self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
-        self.machine = machine_of(conf, by_socket, in_file)
+        self.machine = machine_of(conf, by_socket, in_file, bounded_later)
         self.free = self.machine.free()
         self.nodes_for = self._selector(selection)
         self.groups = groups or {}
@@ -181,11 +182,23 @@ class Cluster:
             machine.weight[:] = weights
             machine.weights = np.unique(machine.weight)
         machine.features = [frozenset(node.features) for node in conf.nodes]
+        for partition in conf.partitions:
+            if partition.name in machine.pools:
+                self._bound_pool(partition)
         self._compare_partitions()
         for found in (self.known_good, self.wants, self.shared, self.fits_alone):
             found.clear()
         if self.compiled is not None:
             self.compiled.reconfigure()
+
+    def _bound_pool(self, partition: ConfiguredPartition) -> None:
+        """The jobs of a partition may have so many CPUs of each node together; what they have, they keep."""
+        machine, kind = self.machine, ("", partition.name)
+        most, excess = pool_of(partition, self.conf, machine)
+        self.free.gres[kind] += most - machine.gres[kind]
+        machine.gres[kind][:] = most
+        known = {**machine.pool_excess, partition.name: excess}
+        machine.pool_excess = {name: each for name, each in known.items() if each.any()}
 
     def _selector(self, selection: Selection | None) -> NodeSelector:
         """What the plugins say of nodes; that of the configuration, if there are none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -55,13 +55,16 @@ def _by_name(name: str) -> list[tuple[int, int]]:
     ]
 
 
-def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node] = ()) -> Machine:
+def machine_of(
+    conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node] = (), bounded_later: Collection[str] = ()
+) -> Machine:
     """The nodes of a configuration, with what jobs can have of them.
 
     Args:
         conf: the configuration.
         by_socket: whether any job asks for something by socket.
         in_file: its nodes in the order of the file, if they are in another one.
+        bounded_later: partitions of which a command bounds the CPUs of each node.
     """
     nodes = conf.nodes
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
@@ -74,7 +77,8 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
     # select/linear gives all CPUs of a node, also those that are kept for the system.
     kept = _column([0 if linear else node.system_cores * node.cpus_of_core for node in nodes])
     cpus = _column([node.cpus for node in nodes]) - kept
-    bounded = [partition for partition in conf.partitions if _bounded(partition) or partition.name in of_whole]
+    later = {*of_whole, *bounded_later}
+    bounded = [partition for partition in conf.partitions if _bounded(partition) or partition.name in later]
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
     of_sockets = {one.name: one.max_cpus_per_socket for one in bounded if one.max_cpus_per_socket is not None}
@@ -113,7 +117,7 @@ def machine_of(conf: SlurmConf, by_socket: bool = False, in_file: Sequence[Node]
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         pools_of_cores=frozenset() if each_socket is not None else frozenset(of_sockets),
-        pools_of_sockets=frozenset() if each_socket is not None else _of_sockets_alone(bounded) - of_whole,
+        pools_of_sockets=frozenset() if each_socket is not None else _of_sockets_alone(bounded) - later,
         pool_sockets=of_sockets if each_socket is not None else {},
         of_whole_sockets=of_whole,
         pool_excess={name: excess for name, excess in beyond.items() if excess.any()},
@@ -252,6 +256,12 @@ def _most_cpus(partition: Partition, nodes: Sequence[Node], index: Mapping[str, 
             bounds.append(partition.max_cpus_per_socket * node.sockets)
         most[number] = min(bounds)
     return most
+
+
+def pool_of(partition: Partition, conf: SlurmConf, machine: Machine) -> tuple[Ints, Ints]:
+    """Units of each node that the jobs of a partition may have together, and CPUs of the last that they may not."""
+    most = _most_cpus(partition, conf.nodes, machine.index, machine.by_socket is None)
+    return -(-most // machine.threads), -most % machine.threads
 
 
 def _of_sockets_alone(partitions: Sequence[Partition]) -> frozenset[str]:

@@ -16,6 +16,13 @@ from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Settings, latest, read_pairs
 
 _SHARING = re.compile(r"(NO|EXCLUSIVE|YES|FORCE)(?::([0-9]{1,5}))?", re.IGNORECASE)
+_EITHER = {
+    "DefMemPerCPU": "DefMemPerNode",
+    "DefMemPerNode": "DefMemPerCPU",
+    "MaxMemPerCPU": "MaxMemPerNode",
+    "MaxMemPerNode": "MaxMemPerCPU",
+}
+"""Of two keys an update of one has the other hold no more: they are of one thing in Slurm."""
 _SHARED_BY = 4
 """So many jobs share a resource where YES or FORCE has no number (slurm.conf, ``OverSubscribe``)."""
 
@@ -56,7 +63,9 @@ def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) ->
     roster = Roster(conf.nodes, findings)
     for node_set in conf.node_sets:
         roster.add_set(node_set)
-    settings = replace(partition.settings, stated={**partition.settings.stated, **new})
+    gone = {other for name, other in _EITHER.items() if name in new}
+    kept = {name: setting for name, setting in partition.settings.stated.items() if name not in gone}
+    settings = replace(partition.settings, stated={**kept, **new})
     changed = _partition(partition.name, location, settings, roster, findings)
     _check_alternates([changed], conf.partitions, findings)
     findings.check()

@@ -108,7 +108,7 @@ def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
         ("PartitionName=p Nodes=n9", "there is no node or node set n9"),
         ("PartitionName=p OverSubscribe=YES", "the emulator can update NO and EXCLUSIVE"),
         ("PartitionName=p PreemptMode=SUSPEND", "the emulator can update CANCEL, OFF, REQUEUE"),
-        ("PartitionName=p DefMemPerCPU=5", "of a partition the emulator can update AllowAccounts"),
+        ("PartitionName=p Hidden=YES", "of a partition the emulator can update AllowAccounts"),
         ("PartitionName=p MinNodes=few", "MinNodes"),
         ("PartitionName=p Alternate=x", "there is no partition 'x'"),
         ("PartitionName=x State=UP", "there is no partition 'x'"),
