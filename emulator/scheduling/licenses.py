@@ -36,7 +36,8 @@ class LicensePlan:
                 if back < end < back + 1.0:
                     self._nodes_from[back] = max(end, self._nodes_from.get(back, end))
                 self.keep(job, cluster.now, back)
-        self._reserved = [one for one in cluster.reservations.values() if one.licenses]
+        reserved = (one for one in cluster.reservations.values() if one.licenses and one.end > soonest - grain)
+        self._reserved = [(one, max(step(one.end), soonest)) for one in reserved]
 
     def keep(self, job: Job, begin: float, end: float) -> None:
         """A job has its licences from ``begin`` to ``end``."""
@@ -53,7 +54,9 @@ class LicensePlan:
             return None
         # What ends at an instant is free from it on: only ends of uses can be starts.
         uses = {name: [*self._uses[name], *self._kept(name, job)] for name, _ in job.options.licenses}
-        ends = {end for each in uses.values() for _, end, _ in each if end > at}
+        ends = {end for name in uses for _, end, _ in self._uses[name] if end > at}
+        over = (max(one.end, until) for one, until in self._reserved if one.name != job.reservation)
+        ends |= {end for end in over if end > at}
         for begin in (at, *sorted(ends)):
             if all(
                 self._room(name, uses[name], begin, begin + length) >= count for name, count in job.options.licenses
@@ -63,9 +66,9 @@ class LicensePlan:
 
     def _kept(self, name: str, job: Job) -> Iterator[Use]:
         """Licences that reservations keep from a job."""
-        for one in self._reserved:
+        for one, until in self._reserved:
             if one.name != job.reservation and name in dict(one.licenses):
-                yield one.start, one.end, dict(one.licenses)[name]
+                yield one.start, until, dict(one.licenses)[name]
 
     def _room(self, name: str, uses: Iterable[Use], begin: float, end: float) -> int:
         """How many are free at all times between, and at the end: there others may begin to have them (recorded)."""
