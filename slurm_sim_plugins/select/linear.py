@@ -65,24 +65,26 @@ def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
     nodes = np.flatnonzero(view.usable & want.suited & (free.units > 0) & (machine.memory >= want.memory_per_node))
     nodes = nodes[np.argsort(_ranks(machine)[nodes])]
 
-    def fit(many: int, on: Machine) -> Allocation | None:
+    def fit(many: int, on: Machine, last: bool = False) -> Allocation | None:
         first = np.zeros(len(machine), dtype=bool)
         first[nodes[:many]] = True
         usable = first if want.required is None else first | (view.usable & want.required)
-        return best_fit(_with_memory(want, on, free, usable), on, free, usable)
+        # Of those that suffice the largest are taken first, if the smallest do not.
+        found = replace(want, largest_first=True) if last else want
+        return best_fit(_with_memory(found, on, free, usable), on, free, usable)
 
     few, many = want.target_nodes - 1, len(nodes)
     if want.memory_of_first and many >= want.min_nodes:
         # With another node more memory may be asked for, so that fewer of them do.
         enough = (each for each in range(min(few + 1, many), many + 1) if fit(each, _even(machine)) is not None)
         each = next(enough, None)
-        return None if each is None else fit(each, one_by_one)
+        return None if each is None else fit(each, one_by_one, last=True)
     if many < want.min_nodes or fit(many, _even(machine)) is None:
         return None
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if fit(middle, _even(machine)) is not None else (middle, many)
-    return fit(many, one_by_one)
+    return fit(many, one_by_one, last=True)
 
 
 def _by_levels(view: NodeView) -> Allocation | None:
