@@ -613,10 +613,6 @@ class Cluster:
         """Seconds behind a whole number that its second still lasts: daemons know ends of runs in whole seconds."""
         return 1.0 - self.second_phase - 2.0**-20
 
-    def after_second(self, time: float) -> float:
-        """When the second of the cluster's clock is over in which a time is; infinite for no time."""
-        return time if time == float("inf") else self.second_of(time) + 1.0
-
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""
         return np.floor(times + self.second_phase + ROUNDING)
