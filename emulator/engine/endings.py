@@ -18,9 +18,9 @@ from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, 
 from emulator.scheduling.job_mgr import make_job, take_in
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
+from emulator.state.partition import PARTITION_CONFIG
 from emulator.state.reservation import Reservation
 from emulator.state.run import Run, State, without_nodes
-from emulator.state.wants import PARTITION_CONFIG
 from emulator.workload.request import RejectedError
 from slurm_sim_plugins.nodes import Allocation
 

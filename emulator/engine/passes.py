@@ -419,7 +419,7 @@ class Passes(Part):
     def _notes_qualities(self) -> bool:
         """Whether a cycle says of a job again that its partition does not take its quality of service: that is news."""
         accounting = self.cluster.accounting
-        if self.ideal or accounting is None or not accounting.bars_qualities:
+        if self.ideal or accounting is None or not accounting.access.bars_qualities:
             return False
         ready = (job for job in self.cluster.waiting.values() if job.eligible is not None and not job.held_by)
         return any(why.startswith(OF_QUALITY) for job in ready for why in job.barred.values())

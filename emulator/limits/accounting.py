@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -19,9 +19,11 @@ from emulator.config.slurm.enforce import enforced
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
+from emulator.limits.ageing import Ageing
 from emulator.limits.asked import LimitedCluster, LimitedJob
 from emulator.limits.assoc_mgr import MINUTE, RUN_MINUTES, AssocMgr, Quality, Share, Use, resources_of
 from emulator.limits.limit_reasons import FADING, REASONS
+from emulator.limits.partition_access import NO_ACCOUNT, NO_QOS, PartitionAccess
 from emulator.limits.resets import next_reset
 from emulator.limits.tres import NODE, Tres, Vector
 from emulator.limits.usage import Usage
@@ -34,11 +36,8 @@ from slurm_sim_plugins.nodes import Allocation, Mask
 from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
 from slurm_sim_plugins.priority.fair_tree import FairTree
 
-PARTITION_CONFIG = "PartitionConfig"
-NO_ACCOUNT = "Invalid account or account/partition combination specified"
 SEVERAL_PARTITIONS = "Multiple partition job request not supported when a partition is set in the association"
 log = logging.getLogger(__name__)
-NO_QOS = "Invalid qos specification"
 LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
 NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
 NO_LIMIT = 4_294_967_294 * MINUTE
@@ -62,6 +61,8 @@ class Accounting:
 
     Attributes:
         manager: associations and qualities of service with their limits.
+        access: which accounts and qualities of service partitions take.
+        ageing: which waiting jobs grow older.
         tres: the resources that are counted.
         usage: past usage.
         enforces: which rules hold, upper-case words of ``AccountingStorageEnforce``.
@@ -72,7 +73,6 @@ class Accounting:
         has_thresholds: whether a limit holds below some priority (``MinPrioThreshold``).
         decides: whether it decides on the start of any job, or has: otherwise jobs that ask for the same are alike,
             whatever accounts they are on.
-        bars_qualities: whether any partition does not take all qualities of service.
         lifts: whether a quality of service lifts bounds of partitions.
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
@@ -138,8 +138,7 @@ class Accounting:
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
-        enforce = stated.text("EnforcePartLimits").upper()
-        self._every_partition, self._any_partition = enforce in ("ALL", "YES"), enforce == "ANY"
+        self.ageing = Ageing(cluster, self.limits, self._limited)
         self._look_at_limits()
         self._fair_share.begin_period(self.manager.root, self.usage.raw)
 
@@ -151,11 +150,7 @@ class Accounting:
         self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
         of_all = {self._partition_qos.get(partition.name, "") for partition in conf.partitions}
         self._several_qos = len(of_all) > 1
-        self.bars_qualities = any(one.allow_qos is not None or one.deny_qos for one in conf.partitions)
-        self._allowed = {
-            partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
-            for partition in conf.partitions
-        }
+        self.access = PartitionAccess(conf, self._cluster.parameters.rules)
 
     def reconfigure(self, conf: SlurmConf, waiting: Iterable[LimitedJob]) -> None:
         """Partitions take other accounts and qualities of service, or have another one, for which waiting jobs count.
@@ -174,23 +169,13 @@ class Accounting:
                 self.left(job)
                 job.account = account
                 self.submitted(job)
-        self._count_ages_again()
-
-    def barred(self, job: LimitedJob) -> dict[str, str]:
-        """Which of its partitions do not take the account or quality of service of a job, and how they say it."""
-        if job.account is None:
-            return {}
-        found = {partition.name: self._refusal(partition, job.account) for partition in job.partitions}
-        return {name: words[1] for name, words in found.items() if words is not None}
+        self.ageing.count_again()
 
     def _look_at_limits(self) -> None:
         manager = self.manager
         bounds = [share.bounds for share in manager.shares.values()]
         bounds += [quality.bounds for quality in manager.qualities.values()]
-        self._ageing_limited = self.limits and any(
-            one.grp_accrue is not None or one.max_accrue is not None or one.max_accrue_account is not None
-            for one in bounds
-        )
+        self.ageing.limited = self.limits and any(map(acct_policy.limits_ageing, bounds))
         self.has_thresholds = any(one.least_priority is not None for one in bounds)
         # What a limit has kept waiting is looked at one by one also once the limit is gone.
         self.decides |= self.limits and (self.has_thresholds or any(map(acct_policy.tests_starts, bounds)))
@@ -228,7 +213,9 @@ class Accounting:
         account = self.account_of(job)
         if account is None:
             return
-        self._bar(job, account)
+        barred = self.access.checked(job, account)
+        if barred:
+            job.barred = {**job.barred, **barred}
         job.account = account
         whose = account.account, account.quality.qos.name if account.quality else ""
         if whose != (job.options.account, job.options.qos):
@@ -396,48 +383,6 @@ class Accounting:
         if own is not None and "OVERPARTQOS" in own.flags:
             found.reverse()
         return found if len(found) < 2 or found[0] is not found[1] else found[:1]
-
-    def check_partitions(self, job: LimitedJob, account: Account) -> Mapping[str, tuple[str, str]]:
-        """Words for partitions that do not take a job's account or quality of service, which may wait for others.
-
-        It is refused as EnforcePartLimits says; recorded on 22.05 and 24.11.
-
-        Raises:
-            RejectedError: it is refused.
-        """
-        found = {partition.name: self._refusal(partition, account) for partition in job.partitions}
-        refused = {name: words for name, words in found.items() if words is not None}
-        if refused and (self._every_partition or (self._any_partition and len(refused) == len(job.partitions))):
-            raise RejectedError(next(iter(refused.values()))[0])
-        return refused
-
-    def _bar(self, job: LimitedJob, account: Account) -> None:
-        refused = self.check_partitions(job, account)
-        if refused:
-            job.barred = {**job.barred, **{name: words[1] for name, words in refused.items()}}
-
-    def _refusal(self, partition: Partition, account: Account) -> tuple[str, str] | None:
-        """In which words a partition refuses a job, and those with which it waits; None if it takes it."""
-        accounts, denied_accounts, qualities, denied = self._allowed[partition.name]
-        if not self._admits_account(account, accounts, denied_accounts):
-            words = _not_permitted("account", partition.name, account.account, accounts, denied_accounts)
-            return NO_ACCOUNT, PARTITION_CONFIG if self._cluster.parameters.rules.ACCOUNTS_SHOW_THE_CODE else words
-        qos = account.quality.qos.name if account.quality is not None else ""
-        if _admits({qos}, qualities, denied):
-            return None
-        words = f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
-        return words, _not_permitted("QOS", partition.name, qos or "none", qualities, denied)
-
-    def bars_account(self, job: LimitedJob, partition: Partition) -> bool:
-        """Whether a partition does not take a job's account."""
-        accounts, denied, _, _ = self._allowed[partition.name]
-        return job.account is not None and not self._admits_account(job.account, accounts, denied)
-
-    def _admits_account(self, account: Account, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
-        names = {account.account}
-        if self._cluster.parameters.rules.ACCOUNTS_MEAN_THOSE_BELOW:
-            names.update(share.association.account for share in account.line)
-        return _admits(names, allowed, denied)
 
     def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
@@ -752,8 +697,7 @@ class Accounting:
         if not self.by_level:
             self.usage.decay(now, reset=reset)
             self._one_by_one(now)
-        if self._ageing_limited:
-            self._let_age()
+        self.ageing.period()
         return self.limits and (self._favoured_otherwise() or self.usage.decided_otherwise())
 
     def begin_pass(self, loop: str) -> None:
@@ -776,40 +720,6 @@ class Accounting:
             return self.usage.last
         # These are whole seconds, to which up to one may have been added.
         return min(self.usage.steady_until(), math.inf if self._reset_at is None else self._reset_at) - 1.0
-
-    # Which jobs age in the queue
-
-    def ages(self, job: LimitedJob) -> bool:
-        """Whether a job that may be scheduled grows older from now on; it counts then until it waits no longer."""
-        if not self._ageing_limited:
-            return True
-        account = self._limited(job)
-        if account is None or not account.tests_ageing:
-            return True
-        if not account.ages and not acct_policy.may_age(account):
-            return False
-        acct_policy.age(account, True)
-        return True
-
-    def held(self, job: LimitedJob) -> None:
-        """A job that waits is put on hold: where limits are enforced it grows older only once it is released."""
-        if self.limits and job.accrue is not None:
-            job.accrue = None
-            if job.account is not None:
-                acct_policy.age(job.account, False)
-
-    def _let_age(self) -> None:
-        """Jobs that could not grow older yet do so, in the order of their ids, as far as they may by now."""
-        waiting = self._cluster.waiting.values()
-        for job in sorted((job for job in waiting if job.accrue is None), key=lambda job: job.id):
-            if job.eligible is not None and self.ages(job):
-                job.accrue = self._cluster.now
-
-    def _count_ages_again(self) -> None:
-        for job in self._cluster.waiting.values() if self._ageing_limited else ():
-            account = self._limited(job)
-            if account is not None and account.tests_ageing and job.accrue is not None:
-                acct_policy.age(account, True)
 
     def _one_by_one(self, now: float) -> None:
         """Classic fair share charges running jobs and weighs users of waiting ones by turns, in the order of ids."""
@@ -836,7 +746,7 @@ class Accounting:
                 above = [each.row for each in share.line() if each is not share]
                 self.usage.forget([share.row, *(each.row for each in below)], above)
         self._look_at_limits()
-        self._count_ages_again()
+        self.ageing.count_again()
         return True
 
     # Who is favoured
@@ -883,16 +793,3 @@ def _minutes(job: LimitedJob) -> float:
 def _charged(options: BatchOptions, account: str, qos: str) -> BatchOptions:
     """The same on an account and with a quality of service: jobs that ask for the same share it."""
     return replace(options, account=account, qos=qos)
-
-
-def _not_permitted(what: str, partition: str, name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> str:
-    """In which words a job waits whose account or quality of service a partition does not take."""
-    listed = ",".join(denied if allowed is None else allowed)
-    why = f"denies_{listed}_including_{name}" if allowed is None else f"allows_{listed}_not_{name}"
-    return f"Job's_{what}_not_permitted_to_use_this_partition_({partition}_{why})"
-
-
-def _admits(names: Set[str], allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
-    if allowed is not None:
-        return not names.isdisjoint(one.lower() for one in allowed)
-    return names.isdisjoint(one.lower() for one in denied)

@@ -646,6 +646,11 @@ def tests_starts(bounds: Bounds) -> bool:
     return _any(bounds, _OF_JOBS) or _any(bounds, _OF_RESOURCES)
 
 
+def limits_ageing(bounds: Bounds) -> bool:
+    """Whether any of these limits says how many waiting jobs may grow older."""
+    return _any(bounds, _OF_AGEING)
+
+
 def _any(bounds: Bounds, names: Sequence[str]) -> bool:
     return any(getattr(bounds, name) not in (None, ()) for name in names)
 

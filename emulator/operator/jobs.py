@@ -25,7 +25,7 @@ def hold(job: Job, controller: Controller, by: str = "JobHeldAdmin") -> None:
     job.reason = job.held_by
     accounting = controller.cluster.accounting
     if accounting is not None and job.id in controller.cluster.waiting:
-        accounting.held(job)
+        accounting.ageing.held(job)
 
 
 def release(job: Job, controller: Controller, like: Job | None = None) -> None:

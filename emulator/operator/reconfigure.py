@@ -212,7 +212,7 @@ def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
     if accounting is not None:
         for job in waiting:
             # What is left are those that groups bar.
-            job.barred = {name: why for name, why in job.barred.items() if name not in accounting.barred(job)}
+            job.barred = {name: why for name, why in job.barred.items() if name not in accounting.access.barred(job)}
     cluster.reconfigure(conf)
     for partition in cluster.partitions.values():
         partition.tres, partition.unasked_memory = tres_totals(partition, cluster), unasked_memory(partition, cluster)
@@ -221,7 +221,7 @@ def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
     if accounting is not None:
         accounting.reconfigure(conf, waiting)
         for job in waiting:
-            job.barred = {**job.barred, **accounting.barred(job)}
+            job.barred = {**job.barred, **accounting.access.barred(job)}
     for job in cluster.jobs.values():
         if not job.over:
             _ask_again(job, cluster)  # One that runs may be requeued.

@@ -14,10 +14,10 @@ from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import fits_alone, reason_of_nodes
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
-from emulator.state.partition import Partition
+from emulator.state.partition import PARTITION_CONFIG, Partition
 from emulator.state.reservations import Reservations
 from emulator.state.run import State
-from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG
+from emulator.state.wants import BAD_CONSTRAINTS
 
 Pair = tuple[Job, Partition]
 NEVER_SATISFIED = "DependencyNeverSatisfied"
@@ -99,7 +99,7 @@ def _is_bounded(job: Job) -> bool:
 
 def _grow_older(job: Job, cluster: Cluster, since: float) -> None:
     """A job's age counts from a time on, unless a limit keeps it from that."""
-    if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
+    if job.accrue is None and (cluster.accounting is None or cluster.accounting.ageing.may(job)):
         job.accrue = since
 
 

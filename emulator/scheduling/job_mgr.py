@@ -17,13 +17,11 @@ from emulator.state.cluster import Cluster
 from emulator.state.demand import demand_of
 from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
-from emulator.state.partition import Partition
+from emulator.state.partition import PARTITION_CONFIG, PARTITION_NODES, Partition
 from emulator.state.shared_gres import counting_shares
 from emulator.state.wants import (
     BAD_CONSTRAINTS,
     NO_SWITCH,
-    PARTITION_CONFIG,
-    PARTITION_NODES,
     TOO_MUCH_MEMORY,
     check_features,
     large_enough,
@@ -173,7 +171,7 @@ def _check_bounds(job: Job, named: list[Partition], accounting: Accounting | Non
     account = None if accounting is None else accounting.account_of(job)
     _check_limits(job, named, cluster)
     if accounting is not None and account is not None:
-        accounting.check_partitions(job, account)
+        accounting.access.checked(job, account)
 
 
 def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, updated: bool) -> None:
@@ -484,7 +482,7 @@ def partition_reason(job: Job, partition: Partition, least: bool = True) -> str 
 def pass_reason(job: Job, partition: Partition, cluster: Cluster) -> str | None:
     """The same for Slurm's main loop, which finds only as it looks for nodes that account or QOS bar a job."""
     accounting = cluster.accounting
-    if job.barred and accounting is not None and partition.name in accounting.barred(job):
+    if job.barred and accounting is not None and partition.name in accounting.access.barred(job):
         return _closed_to(job, partition, least=False)
     return partition_reason(job, partition, least=False)
 
@@ -499,7 +497,7 @@ def plan_reason(job: Job, partition: Partition, cluster: Cluster) -> str | None:
 def bars_account(job: Job, partition: Partition, cluster: Cluster) -> bool:
     """Whether it is its account for which a partition does not take a job."""
     accounting = cluster.accounting
-    return partition.name in job.barred and accounting is not None and accounting.bars_account(job, partition)
+    return partition.name in job.barred and accounting is not None and accounting.access.bars_account(job, partition)
 
 
 def _closed_to(job: Job, partition: Partition, least: bool = True) -> str | None:

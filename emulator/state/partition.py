@@ -8,6 +8,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.nodes import Mask
 
+PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
+"""Reasons for which a job waits that its partition does not take."""
+
 
 @dataclass(slots=True, eq=False)
 class Partition:

@@ -14,7 +14,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.near_gres import gives_all_cores
-from emulator.state.partition import Partition
+from emulator.state.partition import PARTITION_CONFIG, PARTITION_NODES, Partition
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.errors import InputError
@@ -30,7 +30,6 @@ MOST_SINGLY = 128
 """So many nodes are left out one by one at most: in a large partition more would take a second for each job."""
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
 BAD_CONSTRAINTS = "BadConstraints"
-PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
 NO_SWITCH = "Requested topology configuration is not available"
 
 
