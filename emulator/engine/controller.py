@@ -56,7 +56,7 @@ class Controller(Part):
     Args:
         conf: the configuration.
         requests: the submissions.
-        actions: operators' commands: (second, function of the controller).
+        actions: operators' commands: (second, function of the controller, whose ``text`` is the command).
         timing: what real daemons take their time for.
         selection: the plugins; by default those that the configuration names.
         accounts: associations and qualities of service, if there is accounting.
@@ -111,7 +111,7 @@ class Controller(Part):
         priority = selection.plugins[selection.slots["PriorityType"]]
         period = calculation_period(conf, priority)
         operation = operation or Operation()
-        bounded = set().union(*(_bounded_by(_text_of(action)) for _, action in actions))
+        bounded = set().union(*(_bounded_by(getattr(action, "text", "")) for _, action in actions))
         cluster = _cluster(conf, requests, timing, selection, operation, ideal, bounded)
         if accounts is not None:
             from emulator.limits.accounting import Accounting
@@ -335,12 +335,6 @@ def _bounded_by(command: str) -> set[str]:
     words = {name.lower(): value for name, _, value in (word.partition("=") for word in command.split())}
     bounds = any("maxcpuspernode".startswith(name) for name in words if len(name) >= len("maxc"))
     return {value for name, value in words.items() if bounds and "partitionname".startswith(name) and value}
-
-
-def _text_of(action: Callable[..., object]) -> str:
-    """The command that an action carries out; empty if it is none."""
-    text = getattr(action, "text", "")
-    return text if text else next((word for word in getattr(action, "args", ()) if isinstance(word, str)), "")
 
 
 def _cluster(

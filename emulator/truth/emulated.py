@@ -73,7 +73,7 @@ def controller_of(inputs: Inputs, *, compiled: bool | None = None) -> Controller
         inputs.conf,
         inputs.requests,
         [
-            *((at, partial(_commanded, command)) for at, command in inputs.actions),
+            *((at, Commanded(command)) for at, command in inputs.actions),
             *((at, partial(_refused, words)) for at, words in inputs.refused),
         ],
         timing_of(inputs),
@@ -83,9 +83,19 @@ def controller_of(inputs: Inputs, *, compiled: bool | None = None) -> Controller
     )
 
 
-def _commanded(command: str, controller: Controller) -> None:
-    """What an operator said is done, with the numbers that jobs have here."""
-    scontrol(with_numbers_of_tasks(command, controller), controller)
+@dataclass(frozen=True)
+class Commanded:
+    """What an operator said; called with a controller, it is done with the numbers that jobs have there.
+
+    Attributes:
+        text: the command.
+    """
+
+    text: str
+
+    def __call__(self, controller: Controller) -> None:
+        """Carry it out."""
+        scontrol(with_numbers_of_tasks(self.text, controller), controller)
 
 
 def _refused(words: str, controller: Controller) -> None:
