@@ -562,7 +562,7 @@ class Accounting:
         self.usage.grow(self.manager.rows)
 
     def _wanted(self, job: LimitedJob, partition: Partition, cpus: float = 0, nodes: int = 0) -> Vector:
-        want, managed = job.wants[partition.name], self._cluster.parameters.memory
+        want, managed = job.wants[partition.name], partition.gives_memory
         return self.tres.wanted(want, job.options, partition, self._cluster.machine, managed, cpus, nodes)
 
     def _stated(self, job: LimitedJob, partition: Partition) -> Vector:

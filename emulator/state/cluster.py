@@ -15,6 +15,7 @@ from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.partitions import gives_memory
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
@@ -248,6 +249,7 @@ class Cluster:
             alternate=given.alternate,
             billing=given.tres_billing_weights,
             topology=given.topology,
+            gives_memory=gives_memory(given, self.conf.parameters),
         )
 
     def pending(self) -> Iterator[Job]:

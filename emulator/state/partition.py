@@ -24,6 +24,7 @@ class Partition:
         min_nodes, max_nodes: bounds of a job's nodes.
         allow_groups: groups that may use it; None for all.
         topology: name of the topology that its jobs go by; empty for the cluster's.
+        gives_memory: whether its jobs are given memory.
         state: UP, DOWN, DRAIN or INACTIVE.
         over_time_limit: seconds by which a run may pass its limit.
         index: position in the configuration.
@@ -68,6 +69,7 @@ class Partition:
     alternate: str
     billing: Mapping[str, float]
     topology: str
+    gives_memory: bool
     running: int = 0
     lower: Sequence[Partition] = ()
     below_another: bool = False

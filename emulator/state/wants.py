@@ -175,15 +175,15 @@ def _with_cores(want: Want, asked: Asked) -> Want:
 
 def _with_memory(want: Want, asked: Asked) -> Want:
     """How much memory; none where memory is not given out."""
-    demand, parameters = asked.demand, asked.parameters
+    demand, given = asked.demand, asked.partition.gives_memory
     return replace(
         want,
-        memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
-        memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
-        memory_per_gpu=math.ceil(demand.per_gpu) if parameters.memory else 0,
-        memory_of_core=_threads(asked) if parameters.whole_cores else 0,
-        all_memory=demand.whole_memory and parameters.memory,
-        memory_of_first=asked.whole_nodes and demand.whole_memory and parameters.memory and _memory_differs(asked),
+        memory_per_node=math.ceil(demand.on_node) if given else 0,
+        memory_per_cpu=math.ceil(demand.per_cpu) if given else 0,
+        memory_per_gpu=math.ceil(demand.per_gpu) if given else 0,
+        memory_of_core=_threads(asked) if asked.parameters.whole_cores else 0,
+        all_memory=demand.whole_memory and given,
+        memory_of_first=asked.whole_nodes and demand.whole_memory and given and _memory_differs(asked),
     )
 
 
@@ -452,8 +452,8 @@ def _tasks_of_gpus(options: BatchOptions, gpus: tuple[tuple[str, str, int], ...]
 
 def _goes_round_sockets(asked: Asked) -> bool:
     """Whether tasks that go round the sockets, where these are counted, may have more memory than is counted."""
-    demand, parameters, machine = asked.demand, asked.parameters, asked.cluster.machine
-    if not demand.per_cpu or not parameters.memory or asked.whole or demand.cpus_per_task > 1:
+    demand, machine = asked.demand, asked.cluster.machine
+    if not demand.per_cpu or not asked.partition.gives_memory or asked.whole or demand.cpus_per_task > 1:
         return False
     several = bool((machine.cores[asked.partition.nodes] > 1).any())
     return several and not _fills_sockets(asked.options, asked.cluster)

@@ -101,6 +101,13 @@ def of_whole_sockets(partitions: Sequence[Partition], parameters: Settings) -> f
     return frozenset(one.name for one in of_sockets) if mixed else frozenset()
 
 
+def gives_memory(partition: Partition, parameters: Settings) -> bool:
+    """Whether jobs of a partition are given memory: as it says itself (CR_Core_Memory), else as the cluster does."""
+    own, words = parameters.words("SelectTypeParameters"), partition.settings.words("SelectTypeParameters")
+    asked = _counts(own) and _counts(words) and parameters.text("SelectType").lower() != "select/linear"
+    return any("MEMORY" in word.upper() for word in (words if asked else own))
+
+
 def _counts(words: Iterable[str]) -> str:
     """What words of SelectTypeParameters have counted, sockets or cores; empty for neither."""
     stated = {word.upper().removesuffix("_MEMORY") for word in words}
@@ -108,7 +115,7 @@ def _counts(words: Iterable[str]) -> str:
 
 
 def check_counted(partitions: Sequence[Partition], parameters: Settings, findings: Findings) -> None:
-    """Note where what a partition says of its nodes does not hold: others have them, or it says otherwise of memory."""
+    """Note where what a partition says of its nodes does not hold."""
     own = parameters.words("SelectTypeParameters")
     for partition in partitions:
         if "SelectTypeParameters" not in partition.settings:
@@ -122,8 +129,6 @@ def check_counted(partitions: Sequence[Partition], parameters: Settings, finding
         if not _counts(own) or not holds:
             text = f"{stated.text!r} does not hold in {partition.name}: the cluster counts neither cores nor sockets, "
             findings.notice(stated.location, text + "or its nodes are of other partitions, too, and jobs share cores")
-        elif any("MEMORY" in word.upper() for word in words) != any("MEMORY" in word.upper() for word in own):
-            findings.notice(stated.location, f"memory is counted in {partition.name} as in the cluster")
 
 
 UNKNOWN_TO_LINEAR = ("LLN", "MaxCPUsPerNode", "MaxCPUsPerSocket")

@@ -46,10 +46,10 @@ def answer(conf: SlurmConf, version: str, text: str, compiled: bool, had_jobs: b
 def _given(job: Job, controller: Controller) -> str:
     assert job.run is not None
     machine, has = controller.cluster.machine, job.run.allocation
-    found = []
+    found, memory = [], any(partition.gives_memory for partition in controller.cluster.partitions.values())
     for index, node in enumerate(has.nodes):
         share = f"{machine.names[node]}:{has.units[index] * machine.threads[node]}"
-        share += f":{has.memory[index]}" if controller.cluster.parameters.memory else ""
+        share += f":{has.memory[index]}" if memory else ""
         for (name, kind), counts in sorted(has.gres.items()):
             if name and (counts[index] or (name, kind) in machine.no_consume):
                 share += ":" + ":".join(filter(None, (name, kind, str(counts[index]))))
