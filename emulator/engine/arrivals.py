@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
@@ -359,11 +359,19 @@ class Arrivals(Part):
     def wake_after(self, dependency: Dependency) -> None:
         """Have a pass when the delay after another job's start is over."""
         if dependency.delay:
-            other = self.cluster.jobs.get(dependency.job)
-            if other is not None and other.runs:
-                self.agenda.at(max(self.cluster.now, other.runs[-1].start + dependency.delay), "due")
+            known = self.cluster.jobs.get(dependency.job)
+            for other in self.cluster.tasks.get(dependency.job, [known] if known is not None else []):
+                if other.runs:
+                    self.agenda.at(max(self.cluster.now, other.runs[-1].start + dependency.delay), "due")
             # It may start again.
             self.delays.setdefault(dependency.job, set()).add(dependency.delay)
+
+    def delays_after(self, job: Job) -> Set[float]:
+        """Seconds from the start of a job, or of a task of an array, after which others may be able to start."""
+        if not self.delays:
+            return frozenset()
+        of_array = self.delays.get(job.request.array or 0, frozenset[float]())
+        return self.delays.get(job.id, frozenset[float]()) | of_array
 
 
 def _names_others(want: Want, nodes: Mask) -> bool:

@@ -70,7 +70,7 @@ class Starts(Part):
         self.telling.started(job, reason)
         self.passes.scheduler.started(job)
         self.passes.moved()
-        for delay in self.arrivals.delays.get(job.id, ()):
+        for delay in self.arrivals.delays_after(job):
             self.agenda.at(now + delay, "due")
         if self.ideal and self.parameters.preempt_exempt_time:
             # Under Slurm's clock a tick finds that it may be preempted.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 from enum import Enum, auto
 
 from emulator.state.cluster import Cluster
@@ -93,12 +94,23 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
         others = _partner(others, job)
     if not others:
         return Met.YES  # A job that is not known any more counts as done.
+    if dependency.kind == "after" and len(others) > 1:
+        return _after_array(dependency, others, cluster)
     found = [_one(dependency, other, cluster) for other in others]
     if Met.NOT_YET in found:
         return Met.NOT_YET
     if dependency.kind == "afternotok":
         return Met.YES if Met.YES in found else Met.NEVER
     return Met.NEVER if Met.NEVER in found else Met.YES
+
+
+def _after_array(dependency: Dependency, tasks: list[Job], cluster: Cluster) -> Met:
+    """Whether all tasks of an array have begun, and it is long enough since the one did that has the array's number."""
+    at_once = replace(dependency, delay=0.0)
+    if any(_one(at_once, task, cluster) is Met.NOT_YET for task in tasks):
+        return Met.NOT_YET
+    last = max(tasks, key=lambda task: (_numbered_at(task, cluster), task.request.task))
+    return _one(dependency, last, cluster)
 
 
 def _one(dependency: Dependency, other: Job, cluster: Cluster) -> Met:
