@@ -25,6 +25,7 @@ from emulator.state.wants import (
     TOO_MUCH_MEMORY,
     check_features,
     large_enough,
+    memory_of_nodes,
     want_of,
 )
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
@@ -264,7 +265,7 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
             return any(bool((choice.mask & partition.nodes).any()) for choice in want.choices)
         if most is None or _with_named(want) <= most:
             return False
-        return bool((large_enough(job.options, cluster) & partition.nodes).any())
+        return bool((large_enough(job.options, partition, cluster) & partition.nodes).any())
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason not in (PARTITION_TIME, TOO_MUCH_MEMORY))
     return reason in REFUSALS
@@ -277,7 +278,7 @@ def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
     job of whole nodes any other keeps them.
     """
     want = job.wants[partition.name]
-    there = partition.nodes & large_enough(job.options, cluster)
+    there = partition.nodes & large_enough(job.options, partition, cluster)
     kept = cluster.free.jobs > 0 if want.whole else cluster.nodes_alone()
     for mask, count in want.choices[-1].counts:
         left = np.flatnonzero(there & mask & ~kept)
@@ -313,7 +314,7 @@ def lack_of(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> st
     raised = bool(options.memory_per_cpu) and options.tasks is None and options.tasks_per_node is None
     least = max(options.fewest_cpus, demand.cpus_of_memory, demand.cpus_per_task if raised else 0)
     few = machine.cpus + machine.kept < least
-    lacking = few | (machine.memory + of_system < max(options.memory_per_node or 0, options.memory_per_cpu or 0))
+    lacking = few | (machine.memory + of_system < memory_of_nodes(options, partition, cluster))
     told = np.flatnonzero(lacking & (nodes if "[" in options.constraint else featured))
     if not len(told) or (featured & ~lacking).any():
         return ""
@@ -522,11 +523,14 @@ def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     few = partition.min_nodes > 1 and min(most or partition.min_nodes, least_nodes(job)) < partition.min_nodes
     if few and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
+    return PARTITION_TIME if _is_too_long(job, partition, least) else None
+
+
+def _is_too_long(job: Job, partition: Partition, least: bool = False) -> bool:
+    """Whether the limit of a job is beyond that of a partition; ``least``: that with which it could do."""
     limit = job.time_min if least and job.time_min is not None else job.limit
-    free = job.limit_of_operator or not job.has_limit or "PARTITIONTIMELIMIT" in lifted
-    if limit > partition.max_time and not free:
-        return PARTITION_TIME
-    return None
+    free = job.limit_of_operator or not job.has_limit or "PARTITIONTIMELIMIT" in job.lifted
+    return limit > partition.max_time and not free
 
 
 def _with_named(want: Want) -> int:
@@ -866,5 +870,6 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     unstated = len(partitions) > 1 and PARTITION_NODES in told
     unstated = unstated and job.options.min_nodes is None and not job.options.node_list
     if unstated and not rules.UNSTATED_NODES_ARE_ONE and (enforce == "ANY" or set(told) == {PARTITION_NODES}):
-        raise RejectedError(NOT_CONFIGURED)
+        late = enforce != "ANY" and any(_is_too_long(job, partition) for partition in partitions)
+        raise RejectedError(REFUSALS[PARTITION_TIME] if late else NOT_CONFIGURED)
     raise RejectedError(refusals[told[-1 if enforce == "ANY" else 0]])

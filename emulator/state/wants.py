@@ -662,7 +662,7 @@ def _choices(asked: Asked) -> tuple[Choice, ...]:
     found = _constrained(options.constraint, cluster)
     if options.prefer:
         found = _preferred(options.prefer, cluster) + found
-    allowed = large_enough(options, cluster)
+    allowed = large_enough(options, asked.partition, cluster)
     if options.exclude:
         allowed &= ~cluster.machine.mask_of([name for name in options.exclude if name in cluster.machine.index])
     if asked.alone and asked.demand.cpus_per_gpu:
@@ -738,7 +738,23 @@ def _tasks_known(asked: Asked) -> int:
     return 1 if tasks is not None and (tasks == 1 or tasks == options.min_nodes == options.max_nodes) else FAR
 
 
-def large_enough(options: BatchOptions, cluster: Cluster) -> Mask:
+def memory_of_nodes(options: BatchOptions, partition: Partition, cluster: Cluster) -> float:
+    """Memory that a node must have, also where none is given out: as stated, else by default, for a task's CPUs.
+
+    The default is that of the partition which is named first (asked of three versions).
+    """
+    if options.memory_per_node is not None:
+        return options.memory_per_node
+    first = cluster.partitions.get(options.partitions[0] if options.partitions else "", partition)
+    by_gpus = options.memory_per_gpu or (first.default_memory_per_gpu and (options.gres or options.gpus))
+    per_cpu = options.memory_per_cpu or (0 if by_gpus else first.default_memory_per_cpu) or 0
+    if per_cpu:
+        given = partition.gives_memory
+        return (options.memory_per_cpu or 0) if given else per_cpu * options.fewest_cpus
+    return 0 if by_gpus or partition.gives_memory else first.default_memory_per_node or 0
+
+
+def large_enough(options: BatchOptions, partition: Partition, cluster: Cluster) -> Mask:
     """Nodes with as many CPUs, sockets, cores and threads as it asks for, and as much memory and temporary storage.
 
     Slurm compares with all that nodes have here, also what is kept for the system.
@@ -760,7 +776,7 @@ def large_enough(options: BatchOptions, cluster: Cluster) -> Mask:
     if options.tmp_disk:
         allowed &= np.array([node.tmp_disk for node in nodes]) >= options.tmp_disk
     # Where memory is not given out, a node must have what is asked for all the same.
-    stated = options.memory_per_node or options.memory_per_cpu
-    if stated:
-        allowed &= cluster.machine.memory + np.array([node.system_memory for node in nodes]) >= stated
+    least_memory = memory_of_nodes(options, partition, cluster)
+    if least_memory:
+        allowed &= cluster.machine.memory + np.array([node.system_memory for node in nodes]) >= least_memory
     return allowed
