@@ -556,6 +556,8 @@ def least_nodes(job: Job) -> int:
 def _check_words(request: JobRequest, cluster: Cluster) -> None:
     """What ``sbatch`` itself refuses: a list of more nodes than are wanted, or words that do not go together."""
     stated = request.options
+    if stated.newer and not cluster.parameters.rules.NEWER_OPTIONS_ARE_TAKEN:
+        raise RejectedError(f"sbatch: unrecognized option '{stated.newer}'\nTry \"sbatch --help\" for more information")
     if stated.tasks_per_gpu is not None and (beside := _beside_tasks_of_gpus(stated)):
         raise RejectedError(f"{beside} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU")
     if sum(each is not None for each in (stated.memory_per_node, stated.memory_per_cpu, stated.memory_per_gpu)) > 1:

@@ -135,6 +135,7 @@ class BatchOptions:
         array: its tasks, if it is an array.
         components: what the further components ask for, if it is a heterogeneous job; these are of the first.
         not_emulated: names of other options that would decide something (:mod:`emulator.workload.sbatch_unused`).
+        newer: the first option that came after 22.05, with its value; empty for none.
     """
 
     name: str = ""
@@ -204,6 +205,7 @@ class BatchOptions:
     array: TaskArray | None = None
     components: tuple[BatchOptions, ...] = ()
     not_emulated: tuple[str, ...] = ()
+    newer: str = ""
 
     def __hash__(self) -> int:
         # Of what most jobs differ in: all of it would take longer than to compare the few that are left.
@@ -318,6 +320,7 @@ def parse_sbatch(
         for name, value in sorted(pairs, key=lambda pair: pair[0] in last and 1 + last.index(pair[0])):
             vars(asked).update(_values(asked, name, value, submitted))
         geometry = any(name == "extra-node-info" for name, _ in pairs)
+        vars(asked)["newer"] = next((f"--{name}={value}" for name, value in pairs if name in NEWER), "")
         options = _with_tasks_of_shape(BatchOptions(**vars(asked)), geometry)
         return _no_node_without_gpu(_no_node_without_task(options))
 
@@ -744,5 +747,7 @@ OPTIONS: Mapping[str, _Option] = {
     **{name: _Option(_in_vain(name), letter, value) for name, (letter, value, _) in NOT_EMULATED.items()},
 }
 """The options that are taken, by their long names."""
+NEWER = ("tres-per-task", "segment")
+"""Those that came after 22.05."""
 
 _LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}

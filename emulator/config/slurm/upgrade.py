@@ -112,6 +112,10 @@ def _requeued(conf: SlurmConf) -> str:
     return "jobs that are preempted or requeued" if basic else ""
 
 
+def _newer_options(conf: SlurmConf) -> str:
+    return "submissions with --tres-per-task and --segment"
+
+
 def _both_ways(conf: SlurmConf) -> str:
     return "submissions with --exclusive and --oversubscribe"
 
@@ -605,6 +609,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SIZES_ARE_RENEWED": _sizes,
     "REQUEUED_GO_LAST": _requeued,
     "BUILTIN_BY_NUMBERS": _builtin,
+    "NEWER_OPTIONS_ARE_TAKEN": _newer_options,
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "CPUS_OF_TASKS_OR_GPUS": _stated_per_gpu,
     "FEATURES_ARE_ASKED_FIRST": _unknown_features,

@@ -85,6 +85,13 @@ class Rules:
         "not named in the release notes",
         *("builtin_fifo_22", "fifo_not_ready_22", "builtin_fifo_26"),
     )
+    NEWER_OPTIONS_ARE_TAKEN: bool = _rule(
+        "24.11",
+        "sbatch takes --tres-per-task and --segment",
+        "it takes neither",
+        "sbatch says it",
+        *("unknown_options_22", "gpus_of_tasks_24", "blocks_24"),
+    )
     EXCLUSIVE_IS_NOT_SHARED: bool = _rule(
         "24.11",
         "sbatch refuses --exclusive beside --oversubscribe",
