@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slurm_sim_plugins.binding import Reach
 from slurm_sim_plugins.nodes import FAR, Ints, Machine, Mask, Want
-from slurm_sim_plugins.select.capacity import all_units, core_threads
+from slurm_sim_plugins.select.capacity import all_units, core_threads, cpus_of_socket
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
@@ -47,6 +47,9 @@ class Picker:
         self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
         self._of_unit = core_threads(want, machine) * machine.cores
+        if want.pool in machine.of_whole_sockets and not want.whole:
+            # For each node that is to follow a whole socket is set aside.
+            self._of_unit = core_threads(want, machine) * (cpus_of_socket(machine) // machine.core_threads)
         self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
 
     @property
