@@ -275,11 +275,12 @@ def stops_at_busy(job: Job, partition: Partition, cluster: Cluster) -> bool:
     """Whether others keep the nodes for a count of a feature from a job: those behind it are not tried then.
 
     So it waits, though there may not be enough nodes for these, or too many for it (asked of 24.11 and 26.05). From a
-    job of whole nodes any other keeps them.
+    job of whole nodes any other keeps them. Where all share (FORCE) neither is so: a job with whole nodes keeps none.
     """
     want = job.wants[partition.name]
     there = partition.nodes & large_enough(job.options, partition, cluster)
-    kept = cluster.free.jobs > 0 if want.whole else cluster.nodes_alone()
+    alone = want.whole and not cluster.shares_whole_nodes(job, partition)
+    kept = cluster.free.jobs > 0 if alone else cluster.unshared()
     for mask, count in want.choices[-1].counts:
         left = np.flatnonzero(there & mask & ~kept)
         if len(left) < count:
