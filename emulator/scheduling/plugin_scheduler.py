@@ -282,6 +282,7 @@ class PluginScheduler:
         self._counts = CountedNodes(cluster, controls)
         self._rooms: dict[int, Room] = {}
         self._het_jobs: set[int] = set()
+        self._arrays_make_way: set[int] = set()
         self._hook = ""
         self._plan: NodePlan | None = None
         self._plans: list[NodePlan | Windows] = []
@@ -367,6 +368,7 @@ class PluginScheduler:
     def _make_pass(self, name: str, hook: Callable[[Any], Any]) -> Slots | None:
         """Carry out what a loop decides; what it kept for jobs, if it kept anything."""
         self._hook, self._plan, self._plans = name, None, []
+        self._arrays_make_way.clear()
         self._decisions = None
         return self._go_round(self._cleared(), None, hook)
 
@@ -655,13 +657,19 @@ class PluginScheduler:
     def _make_way(self, job: Job, partition: Partition, usable: Mask) -> bool:
         """Preempt those that have to go for a job, if its limits allow it what it would have; whether that was so.
 
-        As in Slurm, where limits are asked of the nodes before any run is preempted for them.
+        As in Slurm, where limits are asked of the nodes before any run is preempted for them. Once others make way for
+        a task of an array, they do in the same cycle for those behind it as well (Slurm's sources; recorded).
         """
         chosen, there = victims(job, partition, usable, self._controls, self.cluster)
         limit = self.plan().limit(job, partition, there) if there is not None else ""
         if limit:
             job.reason = limit
-        return not limit and make_way(job, chosen, self._controls, self.cluster)
+            return False
+        array = job.request.array
+        done = make_way(job, chosen, self._controls, self.cluster, again=array in self._arrays_make_way)
+        if done and array is not None:
+            self._arrays_make_way.add(array)
+        return done
 
     def _gave_way(self) -> None:
         """Jobs were preempted, and may wait again: plugins plan them again, and plans know of other runs."""

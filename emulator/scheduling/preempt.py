@@ -61,14 +61,21 @@ def may_be_outranked(job: Job, cluster: Cluster) -> bool:
     return policies.names_victims
 
 
-def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) -> bool:
+def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster, *, again: bool = False) -> bool:
     """Preempt those that were chosen for a job, and whether it could; those whose grace time is over leave.
 
     It can once in KillWait and MessageTimeout: what it preempted last may not have left before. The tasks of an array
     that wait can so together, as they share a record (recorded).
+
+    Args:
+        job: that waits.
+        chosen: those that are to leave.
+        controls: preempts them.
+        cluster: its state.
+        again: whether it can though it did so before: in a cycle of backfill each task of an array can.
     """
     last, since = job.made_way, cluster.whole(cluster.now) - cluster.parameters.preempt_pause
-    if not chosen or (last is not None and cluster.whole(last) > since):
+    if not chosen or (last is not None and cluster.whole(last) > since and not again):
         return False
     for one in of_record(job, cluster):
         one.made_way = cluster.now
