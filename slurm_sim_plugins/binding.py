@@ -79,7 +79,7 @@ class Reach:
         by_cpus: see :class:`Binding`.
         devices: that it may have, by what it asks for.
         bounded: the same of those that CPUs go with.
-        tried: CPUs of nodes that were taken, where these were not enough in the end.
+        tried: CPUs of nodes that were taken, or looked at for their load, where these were not enough in the end.
         nearby: devices near free cores: of nodes of one weight those with most come first.
         least: CPUs that a node gives at least; None for no bound.
     """

@@ -182,7 +182,12 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask) -> Allo
     found = _given(no_more_than_tasks(want), machine, free, near.cpus, sizes, near, again=False)
     if found is not None:
         return found
-    capacity = near.left_of(capacity) if want.gres_total or want.gres_per_task else capacity
+    if want.gres_total or want.gres_per_task:
+        capacity = near.left_of(capacity)
+    elif want.least_loaded and not (want.by_looks or want.spread):
+        # Those that it names are not looked at for their load.
+        named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
+        capacity = np.where(named, capacity, near.left_of(capacity))
     other = reach_of(want, machine, free, capacity, cores, threads, first=False).after(near)
     return _given(want, machine, free, other.cpus, sizes, other)
 
@@ -345,7 +350,7 @@ def _pick(
     first = picker(capacity)
     picked = first.pick()
     if near is not None:
-        near.tried.update(first.taken)
+        near.tried.update(first.tried)
     if picked is not None or not again or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
