@@ -33,6 +33,7 @@ from emulator.operator.update import (
     cpus_of_tasks,
     fields_of,
     larger_tasks,
+    most_nodes_with_tasks,
     refused_words,
     update_of,
     with_all_named,
@@ -379,6 +380,8 @@ def _update_request(job: Job, key: str, value: str, controller: Controller) -> N
 
 def _change_of(key: str, job: Job, rules: Rules) -> Change:
     """What an update of a field makes of what a job asks for."""
+    if key == "numnodes" and not rules.UPDATED_NODES_ARE_BOUNDS:
+        return most_nodes_with_tasks
     if key == "numcpus" and rules.UPDATED_CPUS_ARE_OF_TASKS:
         return cpus_of_tasks
     if key == "numtasks" and rules.NUM_TASKS_ARE_CPUS:

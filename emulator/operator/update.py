@@ -104,7 +104,7 @@ def nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def most_nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """The same in 22.05, where a job that had no bound wants the most nodes, if one is the fewest (asked)."""
+    """The same before 26.05, where a job that had no bound wants the most nodes, if one is the fewest (asked)."""
     stated = nodes_with_tasks(options, value)
     unbound = options.min_nodes is None and options.max_nodes is None
     return replace(stated, use_min_nodes=False) if unbound and stated.min_nodes == 1 else stated
@@ -264,7 +264,6 @@ STATED: Mapping[str, tuple[str, ...]] = {
 }
 """What each field of the command states of a job, where plugins of JobSubmitPlugins are told of it."""
 CPUS_BEFORE: dict[str, Change] = {
-    "numnodes": most_nodes_with_tasks,
     "numcpus": cpus_beside_tasks,
     "mincpusnode": cpus_of_nodes,
 }

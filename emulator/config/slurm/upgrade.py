@@ -700,6 +700,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "RESERVED_NODES_BY_SIGN": _reserved_by_sign,
     "FIRST_RESERVED_BY_TIER": _first_reserved,
     "NUM_NODES_IS_BOTH": _updated_nodes,
+    "UPDATED_NODES_ARE_BOUNDS": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
     "UPDATED_GRES_BY_NAME": _updated_gres,

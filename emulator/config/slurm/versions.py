@@ -796,6 +796,13 @@ class Rules:
         "not named in the release notes; what plugins of job_submit are told shows it",
         *("updates_22",),
     )
+    UPDATED_NODES_ARE_BOUNDS: bool = _rule(
+        "26.05",
+        "scontrol update NumNodes=1-2 of a job without bounds on nodes bounds them, and it has as many as it needs",
+        "it wants two",
+        "not named in the release notes; three versions were asked",
+        *("updated_node_bounds_24", "updated_node_bounds_26"),
+    )
     OTHERS_THAN_PREFERRED: bool = _rule(
         "26.05",
         "the main loop gives a job other nodes where those that it would rather have (--prefer) are in use",
