@@ -185,7 +185,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask) -> Allo
     if want.gres_total or want.gres_per_task:
         capacity = near.left_of(capacity)
     elif want.least_loaded and not (want.by_looks or want.spread):
-        # Those that it names are not looked at for their load.
+        # Those that it names keep none.
         named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
         capacity = np.where(named, capacity, near.left_of(capacity))
     other = reach_of(want, machine, free, capacity, cores, threads, first=False).after(near)
@@ -350,7 +350,7 @@ def _pick(
     first = picker(capacity)
     picked = first.pick()
     if near is not None:
-        near.tried.update(first.tried)
+        near.tried.update(first.taken)
     if picked is not None or not again or (want.most_nodes is None and not want.by_looks):
         return picked
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required

@@ -46,7 +46,6 @@ class Picker:
         most = self._gres_missing + sum(count for _, _, count in want.gres_per_task) * tasks
         self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
-        self._looked_at: dict[int, int] = {}
         self._of_unit = core_threads(want, machine) * machine.cores
         if want.pool in machine.of_whole_sockets and not want.whole:
             # For each node that is to follow a whole socket is set aside.
@@ -54,9 +53,9 @@ class Picker:
         self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
 
     @property
-    def tried(self) -> Mapping[int, int]:
-        """CPUs by node of those that were taken, or looked at for their load, whether they are enough or not."""
-        return self._looked_at | self._taken
+    def taken(self) -> Mapping[int, int]:
+        """CPUs by node of those that were taken, whether they are enough or not."""
+        return self._taken
 
     def pick(self) -> dict[int, int] | None:
         """CPUs that are counted on, by node in the order in which they are taken; or None."""
@@ -152,8 +151,6 @@ class Picker:
                 least = max(self._want.cpus_on_node, self._want.cpus_free)
                 wanted = np.maximum(self._missing - others * self._of_unit, least)
                 self._capacity = np.where(weights == weight, np.minimum(self._capacity, wanted), self._capacity)
-                if self._near is not None:
-                    self._looked_at.update((node, int(self._capacity[node])) for node in group)
             while group and not self._done() and not self._full():
                 best, _ = self._least_loaded(group, last)
                 last = self._free_cpus[best]
