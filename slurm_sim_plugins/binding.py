@@ -79,7 +79,7 @@ class Reach:
         by_cpus: see :class:`Binding`.
         devices: that it may have, by what it asks for.
         bounded: the same of those that CPUs go with.
-        tried: CPUs of nodes that were taken, or looked at for their load, where these were not enough in the end.
+        tried: CPUs of nodes that were taken, where these were not enough in the end.
         nearby: devices near free cores: of nodes of one weight those with most come first.
         least: CPUs that a node gives at least; None for no bound.
     """
@@ -223,12 +223,15 @@ class Binding:
     def of_sockets(
         self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int], least: int
     ) -> int:
-        """How many devices a node gives of the sockets of a job's cores, and of others, if it is to have more."""
+        """How many devices a node gives for the sockets of a job's cores, and for others, if it is to have more.
+
+        From 24.11 on it gives those of others for a socket that has fewer, as far as there are any. (Asked.)
+        """
         there: list[int] = self.free(free, request.name, request.kind)[:, node].tolist()
-        count = request.per_socket
-        given = [min(own, count) for own, had in zip(there, cores, strict=True) if had]
+        count, of_others = request.per_socket, self.by_cpus
+        given = [count if of_others else min(own, count) for own, had in zip(there, cores, strict=True) if had]
         more = [count for own, had in zip(there, cores, strict=True) if not had and own >= count]
-        return sum(given) + sum(more[: max(least - len(given), 0)])
+        return min(sum(given) + sum(more[: max(least - len(given), 0)]), sum(there))
 
     def elsewhere(self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int]) -> int:
         """How many devices a node gives that needs give none: one, where it is near none of the job's cores (22.05)."""
