@@ -310,7 +310,7 @@ class Endings(Part):
             if self._others_clear_first(job):
                 self.agenda.at(self.cluster.now + ANSWERED_AFTER, "others clear", job.id, len(job.runs))
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome, job.sequence)
-        for other in self._take_along(job):
+        for other in self._take_along(job, outcome):
             self.terminate(other, self._outcome_beside(outcome, other), at_once)
 
     def _ended(self, job: Job, run: Run, end: float | None = None) -> float:
@@ -409,12 +409,15 @@ class Endings(Part):
         self.leave(job.id, self._outcomes[job.id], lost=True)
         return at
 
-    def _take_along(self, job: Job) -> list[Job]:
-        """The further components that still run; they come back if the first one does, and at once if they are over."""
+    def _take_along(self, job: Job, outcome: State | None = None) -> list[Job]:
+        """The further components that still run; they come back if the first one does, and at once if they are over.
+
+        One that is over as the first comes back from a node that is down stays so, and the others wait for ever.
+        """
         led = [other for other in led_by(job, self.cluster) if other.run is not None and other.run.end is None]
         for other in led:
             other.requeue_after, other.hold_after = job.requeue_after, job.hold_after
-        for other in led_by(job, self.cluster) if job.requeue_after else ():
+        for other in led_by(job, self.cluster) if job.requeue_after and outcome is not State.NODE_FAIL else ():
             if other.over:
                 self.send_back(other)
         return led
@@ -533,7 +536,8 @@ class Endings(Part):
             return "NonZeroExitCode" if job.request.exit_code else LAUNCH_FAILURE
         if outcome is State.FAILED and not shows_code and is_led(job, self.cluster):
             first = components_of(job, self.cluster)[0]
-            if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:
+            killed = first.reason == WHY_IT_ENDED[State.TIMEOUT] or self._stays_behind(job)
+            if first.runs[-1].outcome is State.TIMEOUT or killed:
                 return LAUNCH_FAILURE
         return WHY_IT_ENDED.get(outcome, job.held_by or "None")
 
