@@ -217,7 +217,8 @@ def _given(
         if want.idle_nodes_lack and want.gres_total:
             return None
         given = _with_idle(want, capacity, given)
-    if want.tasks_of_gpus and not want.first_node:
+    if want.tasks_of_gpus and not want.first_node and (near is None or not again):
+        # Where cores near GPUs were not enough for these tasks do not follow them (asked of 24.11 and 26.05).
         given = _with_tasks_of_gpus(want, machine, free, capacity, given)
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
         return None
