@@ -361,13 +361,29 @@ class Endings(Part):
 
         From 26.05 on it goes on until it reaches its limit, as nothing tells of the script.
         """
-        job.requeue_after = False
         if self.parameters.rules.LOST_SCRIPTS_ARE_MISSED:
-            job.left = math.inf
-            job.sequence += 1
+            self._go_on(job)
             return
+        job.requeue_after = False
         self._killed[job.id] = KILLED
         self.terminate(job, State.FAILED)
+
+    def lose_first(self, job: Job, script_lost: bool) -> None:
+        """The first component of a job's heterogeneous job comes back without it: it fails as the script ends there.
+
+        From 26.05 on it goes on until it reaches its limit, if the script is lost with its node.
+        """
+        if script_lost and self.parameters.rules.LOST_SCRIPTS_ARE_MISSED:
+            self._go_on(job)
+            return
+        job.requeue_after = False
+        self.terminate(job, State.FAILED)
+
+    def _go_on(self, job: Job) -> None:
+        """A job goes on until it reaches its limit, and does not come back."""
+        job.requeue_after = False
+        job.left = math.inf
+        job.sequence += 1
 
     def signal_script(self, job: Job, number: int) -> None:
         """A signal reaches the script of a running job, which ends at once: it has failed, and does not come back."""
@@ -414,6 +430,8 @@ class Endings(Part):
 
         One that is over as the first comes back from a node that is down stays so, and the others wait for ever.
         """
+        if outcome is State.NODE_FAIL and self.parameters.rules.LOST_SCRIPTS_ARE_MISSED:
+            return []  # Those end by themselves that do.
         led = [other for other in led_by(job, self.cluster) if other.run is not None and other.run.end is None]
         for other in led:
             other.requeue_after, other.hold_after = job.requeue_after, job.hold_after

@@ -219,15 +219,15 @@ class NodeStates(Part):
     def _end(self, job: Job, down: frozenset[int]) -> None:
         """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded).
 
-        Of one that comes back only those do up to the last that has lost one: the others fail, as the script ends.
+        Of one that comes back only those do up to the last that has lost one: the others fail, as the script ends; from
+        26.05 on they go on until they reach their limits if its node is lost.
         """
         components = components_of(job, self.cluster)
         lost = (index for index, one in enumerate(components) if not down.isdisjoint(_nodes_of(one)))
         last = max(lost) if self.endings.may_requeue(job) else len(components) - 1
         for one in components[last + 1 :]:
             if one.run is not None and one.state is State.RUNNING and one.run.end is None:
-                one.requeue_after = False
-                self.endings.terminate(one, State.FAILED)
+                self.endings.lose_first(one, script_lost=not down.isdisjoint(_nodes_of(components[0])[:1]))
         for one in components[: last + 1]:
             if one.run is not None:
                 self._end_one(one, down)

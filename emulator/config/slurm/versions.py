@@ -835,10 +835,11 @@ class Rules:
     )
     LOST_SCRIPTS_ARE_MISSED: bool = _rule(
         "26.05",
-        "a job that goes on without the node of its script (--no-kill) goes on until it reaches its limit",
+        "a job without the node of its script (--no-kill, or as a further component) goes on until it reaches "
+        "its limit",
         "it fails at once",
         "not named in the release notes; recorded",
-        *("no_kill_script_24", "no_kill_script_26"),
+        *("no_kill_script_24", "no_kill_script_26", "het_lost_without_rest_24", "het_lost_without_rest_26"),
     )
     EXITS_ARE_REQUEUED_IF_ALLOWED: bool = _rule(
         "24.11",
