@@ -46,7 +46,7 @@ NEW_RECORD = (*UNAVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLE
 OF_FEATURES = ("Invalid feature specification", "Invalid preferred feature specification")
 """The same of features, which only 22.05 asks for that late."""
 BEFORE_RECORDS = (OF_FEATURES[0], "Invalid job array specification")
-"""What is asked of all components of a heterogeneous job before one has a record (24.11; 22.05 not asked)."""
+"""What is asked of all components of a heterogeneous job before one has a record; in 22.05 not of features."""
 
 
 class Arrivals(Part):
@@ -114,7 +114,8 @@ class Arrivals(Part):
             for jobs in taken:
                 self._give_back(jobs)
             self._refuse(requests, str(error))
-            if not str(error).endswith(BEFORE_RECORDS):
+            before = BEFORE_RECORDS if self.parameters.rules.FEATURES_ARE_ASKED_FIRST else BEFORE_RECORDS[1:]
+            if not str(error).endswith(before):
                 self._leave_numbers(taken)
             return
         for jobs in taken:

@@ -71,10 +71,16 @@ def refusal(job: Job, cluster: Cluster) -> str:
 
 
 def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
-    """Whether it asks how a job ended which was not submitted yet."""
-    known = dependency.job in cluster.jobs or dependency.job in cluster.refused
-    unknown = dependency.kind in ON_ITS_END and not known
-    return unknown and dependency.job > max(cluster.jobs, default=0)
+    """Whether it asks how a job ended which was not submitted yet; tasks of arrays get numbers only as they start."""
+    other = cluster.jobs.get(dependency.job)
+    known = dependency.job in cluster.refused or (other is not None and _has_number(other))
+    if known or dependency.kind not in ON_ITS_END:
+        return False
+    return dependency.job > max((each.id for each in cluster.jobs.values() if _has_number(each)), default=0)
+
+
+def _has_number(job: Job) -> bool:
+    return job.request.array in (None, job.id) or not job.waits_with_others
 
 
 def _names(dependency: Dependency, job: Job, own: Collection[int]) -> bool:

@@ -93,6 +93,14 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     assert simulated(*jobs, options=",max_depend_depth=1").rejected  # Slurm looks for it in DependencyParameters
 
 
+def test_tasks_that_wait_have_no_numbers_that_a_job_may_ask_about():
+    for asked in (3, 4, 7):
+        jobs = (0, 5, "-t1 -H --array=0-3"), (1, 5, f"-t1 -dafternotok:{asked}")
+        ((_, why),) = simulated(*jobs, version="24.11").rejected
+        assert why == "Job dependency problem"
+    assert not simulated((0, 5, "-t1 --array=0-3"), (3, 5, "-t1 -dafternotok:4"), version="24.11").rejected
+
+
 @pytest.mark.parametrize(("limit", "waits"), [("", True), ("%1", False)])
 def test_a_task_is_known_by_its_number_once_it_has_started(limit, waits):
     array, after_one = (0, 50, f"-n1 -t1 --array=0-2{limit}"), (5, 5, "-n1 -t1 -dafterany:4")
