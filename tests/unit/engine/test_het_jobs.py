@@ -323,13 +323,20 @@ def test_a_first_component_that_ends_in_its_grace_time_takes_the_others_along() 
 
 
 @pytest.mark.parametrize(
-    ("node", "expected"),
-    [("n1", [(1, State.PENDING), (1, State.FAILED)]), ("n2", [(2, State.COMPLETED), (2, State.COMPLETED)])],
+    ("node", "version", "expected"),
+    [
+        ("n1", "24.11", [(1, State.PENDING), (1, State.FAILED)]),
+        ("n1", "26.05", [(1, State.PENDING), (1, State.TIMEOUT)]),
+        ("n2", "24.11", [(2, State.COMPLETED), (2, State.COMPLETED)]),
+        ("n2", "26.05", [(2, State.COMPLETED), (2, State.COMPLETED)]),
+    ],
 )
-def test_where_a_node_fails_those_up_to_it_are_requeued(node: str, expected: list[tuple[int, State]]) -> None:
-    """The others fail, and those that come back wait for them in vain (recorded on 24.11)."""
+def test_where_a_node_fails_those_up_to_it_are_requeued(
+    node: str, version: str, expected: list[tuple[int, State]]
+) -> None:
+    """The others fail, or go on to their limits, and those that come back wait for them in vain (recorded)."""
     down = f"scontrol update NodeName={node} State=DOWN"
-    found = cluster((0, 100, "-n1 -t5 : -n1"), commands=((30, down),))
+    found = cluster((0, 100, "-n1 -t5 : -n1"), commands=((30, down),), version=version)
     assert [(len(job.runs), job.state) for job in found.cluster.jobs.values()] == expected
 
 
