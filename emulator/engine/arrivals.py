@@ -271,7 +271,8 @@ class Arrivals(Part):
     def _check_nodes_of_reservation(self, job: Job) -> None:
         """Refuse a job for which the reservation that it names, and that has begun, has not the nodes, or is over.
 
-        One that is over for more than a second is still there until the next sweep.
+        One that is over for more than a second is still there until the next sweep. Nodes that others keep meanwhile do
+        not count, unless they keep all (asked of three versions).
         """
         own = self.reservations.of(job)
         if own is None or own.flags & {"ANY_NODES", "FLEX"} or job.request.options.held:
@@ -282,10 +283,11 @@ class Arrivals(Part):
             return
         if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
             raise RejectedError(NOT_OF_RESERVATION)
-        if not (own.nodes & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)).any():
+        left = own.nodes & ~self.reservations.kept_from(job, self.cluster.now, job.plan_limit)
+        if not left.any():
             return  # Others have all of them, for maintenance: it is not asked whether they would do.
         if not is_barred(job, self.cluster) and not any(
-            fits_alone(job, partition, self.cluster, partition.nodes & own.nodes) for partition in job.partitions
+            fits_alone(job, partition, self.cluster, partition.nodes & left) for partition in job.partitions
         ):
             last = job.partitions[-1]
             lack = lack_of(job, last, self.cluster, last.nodes & own.nodes)
