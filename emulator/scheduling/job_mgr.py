@@ -29,7 +29,7 @@ from emulator.state.wants import (
     want_of,
 )
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
-from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch import BatchOptions, with_tasks_of_shape
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.nodes import FAR, Allocation, Choice, Mask, Want
 
@@ -99,6 +99,8 @@ def _are_alike(cluster: Cluster) -> bool:
 
 
 def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
+    if request.options.hint:
+        request = replace(request, options=_beside_hint(request.options, cluster.parameters.rules))
     _check_words(request, cluster)
     most = _fewer_than_named(request.options, cluster)
     if most and not updated:
@@ -158,6 +160,15 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         if at_once and (lack or not _names_nodes(job)):
             raise RejectedError(job.unfit)
     return job
+
+
+def _beside_hint(options: BatchOptions, rules: Rules) -> BatchOptions:
+    """What a hint leaves of sockets and cores that are asked for, or they of it."""
+    if options.sockets is None and options.cores_per_socket is None:
+        return options
+    if rules.SHAPES_OUTDO_HINTS:
+        return with_tasks_of_shape(replace(options, hint=""))
+    return replace(options, sockets=None, cores_per_socket=None)
 
 
 def take_in(job: Job, changed: Job) -> None:

@@ -26,6 +26,8 @@ from slurm_sim_plugins.topology.tree import Tree
 
 ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
 """Values of ``--hint`` with which a job uses one thread of each core."""
+MULTITHREAD = "multithread"
+"""The one with which it may have several tasks on a core, also with CR_ONE_TASK_PER_CORE (asked of three versions)."""
 MOST_SINGLY = 128
 """So many nodes are left out one by one at most: in a large partition more would take a second for each job."""
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
@@ -154,7 +156,8 @@ def _with_cores(want: Want, asked: Asked) -> Want:
     options, rules, per_task = asked.options, asked.rules, asked.per_task
     # select/linear does not go by tasks of a core or of a socket (asked of three versions).
     of_core, of_socket = (options.tasks_per_core, options.tasks_per_socket) if not asked.whole_nodes else (None, None)
-    tasks_per_core = of_core or (1 if asked.parameters.one_task_per_core else FAR)
+    apart = asked.parameters.one_task_per_core and MULTITHREAD not in options.hint.split(",")
+    tasks_per_core = of_core or (1 if apart else FAR)
     by_socket = rules.SOCKETS_HAVE_TASKS
     whole_tasks = rules.WHOLE_TASKS_COUNT or bool(_gres(options))
     return replace(
@@ -355,7 +358,8 @@ def _threads(asked: Asked) -> int:
     """Threads of each core that it uses, at most; select/linear does not go by them."""
     if asked.whole_nodes:
         return FAR
-    return 1 if asked.options.hint in ONE_THREAD else asked.options.threads_per_core or FAR
+    # Of several hints the last one says how many.
+    return 1 if asked.options.hint.rpartition(",")[2] in ONE_THREAD else asked.options.threads_per_core or FAR
 
 
 def _largest_first(asked: Asked) -> bool:

@@ -321,14 +321,20 @@ def parse_sbatch(
             vars(asked).update(_values(asked, name, value, submitted))
         geometry = any(name == "extra-node-info" for name, _ in pairs)
         vars(asked)["newer"] = next((f"--{name}={value}" for name, value in pairs if name in NEWER), "")
-        options = _with_tasks_of_shape(BatchOptions(**vars(asked)), geometry)
+        options = with_tasks_of_shape(_without_vain_hint(BatchOptions(**vars(asked)), geometry), geometry)
         return _no_node_without_gpu(_no_node_without_task(options))
 
     asked_for: BatchOptions = components(arguments, script, parse)
     return asked_for
 
 
-def _with_tasks_of_shape(options: BatchOptions, geometry: bool) -> BatchOptions:
+def _without_vain_hint(options: BatchOptions, geometry: bool) -> BatchOptions:
+    """``sbatch`` passes over a hint beside what says the same with numbers (asked of three versions)."""
+    stated = geometry or options.threads_per_core is not None or options.tasks_per_core is not None
+    return replace(options, hint="") if options.hint and stated else options
+
+
+def with_tasks_of_shape(options: BatchOptions, geometry: bool = False) -> BatchOptions:
     """With sockets, cores or threads and a number of nodes, but no tasks: ``sbatch`` asks for a task for each of them.
 
     ``--extra-node-info`` does without a number of nodes. (Asked of three versions.)

@@ -346,6 +346,10 @@ def _counted_sockets(conf: SlurmConf) -> str:
     return "jobs with --ntasks-per-node" if words & {"CR_SOCKET", "CR_SOCKET_MEMORY"} else ""
 
 
+def _hints(conf: SlurmConf) -> str:
+    return "jobs with --hint beside --sockets-per-node or --cores-per-socket"
+
+
 def _some_licenses(conf: SlurmConf) -> str:
     return "jobs that ask for licences of one of several" if conf.parameters.numbers("Licenses") else ""
 
@@ -648,6 +652,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
     "TASKS_FILL_SOCKETS": _counted_sockets,
+    "SHAPES_OUTDO_HINTS": _hints,
     "LICENSES_OF_SEVERAL": _some_licenses,
     "UNKNOWN_JOBS_ARE_REFUSED": _dependent,
     "DEADLINES_LEAVE_TIME": _deadlines,

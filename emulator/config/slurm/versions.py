@@ -392,6 +392,13 @@ class Rules:
         "not named in the release notes; 19 questions to each of two versions show it",
         *("sockets_counted-22.05", "sockets_filled-24.11", "sockets_filled-26.05"),
     )
+    SHAPES_OUTDO_HINTS: bool = _rule(
+        "26.05",
+        "sbatch passes over --hint beside --sockets-per-node or --cores-per-socket",
+        "it goes by the hint, and passes over these",
+        "not named in the release notes; 84 questions to each of three versions show it",
+        *("two_hints-22.05", "two_hints-24.11", "two_hints-26.05"),
+    )
     LICENSES_OF_SEVERAL: bool = _rule(
         "26.05",
         "--licenses=foo:1|bar:2 asks for licences of one of several; a job gets the first that are free",
