@@ -202,7 +202,7 @@ def _check_in_turn(job: Job, cluster: Cluster, missing: RejectedError | None, up
         _check_deadline(options, partitions[0], early)
     _check_licenses(job.request, cluster)
     _check_gpus(options, partitions, job.lifted, rules)
-    _check_tasks(options, partitions, cluster)
+    _check_tasks(job, cluster)
     known_nodes(options.exclude, cluster)
     if not updated:
         _check_excluded(options)
@@ -687,7 +687,9 @@ def _open(partition: Partition, cluster: Cluster) -> Partition:
 
 
 def _reserved(partitions: list[Partition], request: JobRequest, rules: Rules) -> list[Partition]:
-    """Those that may be used without a reservation, if a job names none; all, if the first of several may not be.
+    """Those that may be used without a reservation, if a job names none.
+
+    All, if it says no number of nodes, and the first of several may not be.
 
     Raises:
         RejectedError: it names one, which may not be used without.
@@ -696,7 +698,8 @@ def _reserved(partitions: list[Partition], request: JobRequest, rules: Rules) ->
     if not found and len(partitions) == 1:
         raise RejectedError("Access/permission denied")
     first = max(partitions, key=lambda one: one.tier) if rules.FIRST_RESERVED_BY_TIER else partitions[0]
-    return partitions if not found or _wants_reservation(first, request) else found
+    kept = request.options.min_nodes is None and _wants_reservation(first, request)
+    return partitions if kept or not found else found
 
 
 def _wants_reservation(partition: Partition, request: JobRequest) -> bool:
@@ -705,10 +708,10 @@ def _wants_reservation(partition: Partition, request: JobRequest) -> bool:
 
 def _not_reserved(partitions: list[Partition], request: JobRequest) -> Mapping[str, str]:
     """Why a job that names no reservation waits for ever, by partition, as the first one is for reservations alone."""
-    wanting = [_wants_reservation(one, request) for one in partitions]
-    if not any(wanting):
+    wanting = {one.name: _wants_reservation(one, request) for one in partitions}
+    if not any(wanting.values()):
         return EMPTY
-    return dict.fromkeys((one.name for one in partitions), PARTITION_CONFIG if all(wanting) else PARTITION_NODES)
+    return {name: PARTITION_CONFIG if wants else PARTITION_NODES for name, wants in wanting.items()}
 
 
 def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) -> Mapping[str, str]:
@@ -775,12 +778,17 @@ def _check_gpus(options: BatchOptions, partitions: Sequence[Partition], lifted: 
         raise RejectedError(INVALID_GRES)
 
 
-def _check_tasks(options: BatchOptions, partitions: Sequence[Partition], cluster: Cluster) -> None:
-    """Refuse fewer tasks than MinNodes of each partition, of a job that does not say how many nodes it wants."""
+def _check_tasks(job: Job, cluster: Cluster) -> None:
+    """Refuse fewer tasks than MinNodes of each partition, of a job that does not say how many nodes it wants.
+
+    Any number, if the first partition is for reservations alone.
+    """
+    options = job.options
     stated = options.tasks is not None or options.tasks_per_node is not None
     if not stated or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
         return
-    if options.tasks_on(1) < min(partition.min_nodes for partition in partitions):
+    reserved = any(_wants_reservation(one, job.request) for one in job.partitions)
+    if reserved or options.tasks_on(1) < min(partition.min_nodes for partition in job.partitions):
         raise RejectedError("Task count specification invalid")
 
 
