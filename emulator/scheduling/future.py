@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from itertools import takewhile
 from math import inf
 from typing import NamedTuple
@@ -185,14 +185,14 @@ class Future:
                 self._recount(known, {*self._dead, *self._ids[:many], *(self._gone if spare else ())})
         return known
 
-    def last_end(self, allocation: Allocation) -> float:
+    def last_end(self, nodes: Iterable[int]) -> float:
         """When the last run ends that has any of some nodes, of those that the window given last counts; 0 for none.
 
         One that ends in the same second behind it does not count (recorded on 26.05).
         """
-        own, many = frozenset(allocation.nodes), self._counted
+        own, many = frozenset(nodes), self._counted
         ends = zip(reversed(self._ends[:many]), reversed(self._on[:many]), strict=True)
-        return next((end for end, nodes in ends if not own.isdisjoint(nodes)), 0.0)
+        return next((end for end, those in ends if not own.isdisjoint(those)), 0.0)
 
     def _window_end(self, end: float, first: float) -> float:
         """When the window ends in which a run ends; the first of all at ``first``."""

@@ -593,7 +593,8 @@ class Windows(WindowPlan):
             start, allocation = planned
             if self.counts_cpus and self._cluster.policies.counts_by_plan(job, partition):
                 self._cluster.policies.given(job, allocation)
-            clash = self.slots.first_end(start, self._step(start + limit), allocation.nodes)
+            nodes = self._cluster.with_blocks(job, allocation)
+            clash = self.slots.first_end(start, self._step(start + limit), nodes)
             if clash is None:
                 return planned
             # It is tried again from when it would start, beside the slots that keep nodes then.
@@ -665,10 +666,11 @@ class Windows(WindowPlan):
         alike = self._sought_by(job, partition, limit)
         begin = at if job.drawn else max(at, self._alike.get(alike, at))
         future = self._future(job, partition)
-        if self._by_users and self._cluster.parts_users(job):
+        blocks = self._cluster.parts_blocks(job)
+        if self._by_users and self._cluster.parts_users(job) and not blocks:
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = self.slots.edges, self._chosen(job, partition)
-        allowed = self._cluster.usable(job, partition)
+        allowed = self._cluster.up_in(partition) if blocks else self._cluster.usable(job, partition)
         while begin < math.inf:
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
@@ -695,7 +697,8 @@ class Windows(WindowPlan):
 
     def _there(self, job: Job, partition: Partition) -> Mask:
         """Nodes that slots may leave for a job, as Slurm goes on: features do not matter; not to be changed."""
-        usable = self._cluster.usable(job, partition)
+        blocks = self._cluster.parts_blocks(job)
+        usable = self._cluster.up_in(partition) if blocks else self._cluster.usable(job, partition)
         if not job.options.exclude or not self._goes_on:
             return usable
         return usable & ~known_nodes(job.options.exclude, self._cluster)
@@ -836,7 +839,8 @@ class Windows(WindowPlan):
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
-        cluster, begin, preempting = self._cluster, math.inf, False
+        cluster, begin, preempting, all_usable = self._cluster, math.inf, False, usable
+        blocks = cluster.parts_blocks(job)
         want = planned_want(job, partition, cluster) if want is None else want
         for index, (time, free) in enumerate(ends):
             if not index:
@@ -849,8 +853,8 @@ class Windows(WindowPlan):
                 if over is not None:
                     return over
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
-            if cluster.cores_are_reserved:
-                want = cluster.with_cores(want, job, begin, time)
+            usable = cluster.apart(job, all_usable, free, time) if blocks else all_usable
+            want = cluster.with_cores(want, job, begin, time) if cluster.cores_are_reserved else want
             if not index and not preempting and time <= cluster.now:
                 found = self._fits(want, job, partition, usable, time, cluster.free)
                 placed = self._or_cleared(job, partition, usable, found, want)
@@ -923,7 +927,7 @@ class Windows(WindowPlan):
             return begin + 1
         if not self._own_ends or time <= begin:
             return time
-        return max(begin, self._future(job, partition).last_end(found))
+        return max(begin, self._future(job, partition).last_end(self._cluster.with_blocks(job, found)))
 
     def _over_suspended(
         self, want: Want, job: Job, partition: Partition, free: Free, usable: Mask

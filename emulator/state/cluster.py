@@ -335,6 +335,13 @@ class Cluster:
         """Whether a job has nodes for its user alone, or blocks for itself."""
         return bool(job.options.exclusive_to) and (job.options.exclusive_to == "user" or self._has_blocks(job))
 
+    def parts_blocks(self, job: Job) -> bool:
+        """Whether a job may find nodes that it does not get because of blocks that jobs have, and of no user."""
+        if not isinstance(self.machine.tree, Blocks) or self.exclusive_user or not self.parts_users(job):
+            return False
+        there = (job, *self.running.values(), *self.suspended.values())
+        return not any(one.options.exclusive_to == "user" for one in there)
+
     def _has_blocks(self, job: Job) -> bool:
         """Whether a job has the blocks of its nodes for itself: no switches (recorded on 24.11)."""
         return job.options.exclusive_to == "topo" and isinstance(self.machine.tree, Blocks)
@@ -347,7 +354,23 @@ class Cluster:
 
     def _of_blocks(self, allocation: Allocation) -> Mask:
         """The nodes that a job has, and all of their blocks."""
-        nodes, blocks = allocation.mask(len(self.machine)), self.machine.tree.nodes  # type: ignore[union-attr]
+        return self.blocks_of(allocation.mask(len(self.machine)))
+
+    def apart(self, job: Job, usable: Mask, free: Free, at: float) -> Mask:
+        """Those of some nodes in no block that others have at a time, given what is free then.
+
+        One that wants blocks for itself gets none in which any job has a node.
+        """
+        if self._has_blocks(job):
+            return usable & ~self.blocks_of(free.jobs > 0)
+        for other in self.running.values():
+            if other.run is not None and self._has_blocks(other) and self.planned_end(other) > at:
+                usable = usable & ~self._of_blocks(other.run.allocation)
+        return usable
+
+    def blocks_of(self, nodes: Mask) -> Mask:
+        """All nodes of the blocks of some nodes."""
+        blocks = self.machine.tree.nodes  # type: ignore[union-attr]
         whole: Mask = nodes | blocks[(blocks & nodes).any(axis=1)].any(axis=0)
         return whole
 
