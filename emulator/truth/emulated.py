@@ -198,4 +198,5 @@ def _describe(stint: Stint, run: Run, controller: Controller) -> None:
             },
         )
         for index, (name, node) in enumerate(zip(names, allocation.nodes, strict=True))
+        if allocation.units[index]  # Slurm shows nothing of the others.
     }

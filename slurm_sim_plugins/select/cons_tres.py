@@ -212,10 +212,11 @@ def _given(
         return _all_free(want, machine, free, capacity, picked)
     if want.placed > _places(want, machine, list(picked)):
         return None
-    given = _distribute(want, machine, picked)
+    given, idle = _distribute(want, machine, picked), []
     if len(given) > want.nodes_with_tasks:
         if want.idle_nodes_lack and want.gres_total:
             return None
+        idle = sorted(given)[want.nodes_with_tasks :] if want.idle_nodes_lack and want.nodes_with_room else []
         given = _with_idle(want, capacity, given)
     if want.tasks_of_gpus and not want.first_node and (near is None or not again):
         # Where cores near GPUs were not enough for these tasks do not follow them (asked of 24.11 and 26.05).
@@ -227,7 +228,16 @@ def _given(
     of_gpus = capacity[nodes] if want.cpus_of_gpus else _enforced(want, machine, free, capacity, nodes, cpus)
     if near is not None and near.least is not None:
         of_gpus = np.maximum(cpus if of_gpus is None else of_gpus, near.least[nodes])
-    return allocate(want, machine, free, nodes, cpus, of_gpus, near)
+    found = allocate(want, machine, free, nodes, cpus, of_gpus, near)
+    return found if found is None or not idle else _and_idle(found, idle)
+
+
+def _and_idle(found: Allocation, idle: list[int]) -> Allocation:
+    """The same with further nodes of which it has nothing."""
+    nothing = (0,) * len(idle)
+    gres = {kind: counts + nothing for kind, counts in found.gres.items()} or found.gres
+    units, memory = found.units + nothing, found.memory + nothing
+    return replace(found, nodes=(*found.nodes, *idle), units=units, memory=memory, gres=gres)
 
 
 def _enforced(want: Want, machine: Machine, free: Free, capacity: Ints, nodes: Ints, cpus: Ints) -> Ints | None:
@@ -272,7 +282,7 @@ def _all_free(want: Want, machine: Machine, free: Free, capacity: Ints, picked: 
 def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, int]:
     """CPUs by node of a job on more nodes than it has tasks.
 
-    Where whole cores are given it does not get those behind its tasks; else it gets all that they have free, of nodes
+    Where whole cores are given those behind its tasks give none; else it gets all that they have free, of nodes
     that it must have for its features.
     """
     nodes = sorted(given)

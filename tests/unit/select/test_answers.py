@@ -48,6 +48,8 @@ def _given(job: Job, controller: Controller) -> str:
     machine, has = controller.cluster.machine, job.run.allocation
     found, memory = [], any(partition.gives_memory for partition in controller.cluster.partitions.values())
     for index, node in enumerate(has.nodes):
+        if not has.units[index]:
+            continue  # Slurm shows nothing of these.
         share = f"{machine.names[node]}:{has.units[index] * machine.threads[node]}"
         share += f":{has.memory[index]}" if memory else ""
         for (name, kind), counts in sorted(has.gres.items()):
