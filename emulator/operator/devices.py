@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from emulator.config.slurm.model import GresCount
 from emulator.state.asked import INVALID_GRES, MIXED_GRES, mixes_types
-from emulator.workload.sbatch import BatchOptions, with_option
+from emulator.workload.sbatch import GPU, BatchOptions, with_option
 
 INVALID_TRES = "Invalid Trackable RESource (TRES) specification"
+NONE = "none"
 MARKS = ("gres:", "gres/")
 """How a value begins that names generic resources as such; 22.05 knows the first."""
 
@@ -27,14 +28,13 @@ def gres_of_types(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def gres(options: BatchOptions, value: str) -> BatchOptions:
-    """Other generic resources on each node, of the names that are stated.
+    """All other generic resources on each node from 24.11 on: what is not stated goes.
 
     Raises:
-        ValueError: they are not understood, or it has GPUs in all.
+        ValueError: they are not understood, or there are GPUs among them beside GPUs in all.
     """
     stated = _counted(options, value)
-    names = {one.name for one in stated}
-    return replace(options, gres=(*(one for one in options.gres if one.name not in names), *stated))
+    return replace(options, gres=stated) if stated else options
 
 
 def of_node(options: BatchOptions, value: str) -> BatchOptions:
@@ -67,10 +67,42 @@ def of_task_typed(options: BatchOptions, value: str) -> BatchOptions:
     return _gpus(options, "gpus-per-task", _unmarked(value, MARKS[:1]))
 
 
+def all_of_node(options: BatchOptions, value: str) -> BatchOptions:
+    """The same from 26.05 on, where nothing may be stated, too.
+
+    Raises:
+        ValueError: they are not understood.
+    """
+    if value.lower() == NONE:
+        raise ValueError(INVALID_GRES)
+    stated = with_option(BatchOptions(), "gres", value).gres if value else ()
+    return replace(options, gres=tuple(one for one in stated if one.count))
+
+
+def all_of_node_marked(options: BatchOptions, value: str) -> BatchOptions:
+    """The same in the words of trackable resources; none without a mark."""
+    return all_of_node(options, _if_marked(value))
+
+
+def all_of_job(options: BatchOptions, value: str) -> BatchOptions:
+    """All GPUs that it asks for in all, from 26.05 on; none without a mark."""
+    return _gpus(replace(options, gpus=()), "gpus", _if_marked(value))
+
+
+def all_of_task(options: BatchOptions, value: str) -> BatchOptions:
+    """All GPUs of each task, from 26.05 on; none without a mark."""
+    return _gpus(replace(options, gpus_per_task=()), "gpus-per-task", _if_marked(value))
+
+
+def _if_marked(value: str) -> str:
+    """A value without the mark with which it begins, or nothing, where Slurm says that it is invalid."""
+    return next((value.removeprefix(mark) for mark in MARKS if value.startswith(mark)), "")
+
+
 def _counted(options: BatchOptions, value: str) -> tuple[GresCount, ...]:
     """What a value states; an empty one or a count of 0 changes nothing (asked of 22.05 and 24.11)."""
     stated = with_option(BatchOptions(), "gres", value).gres if value else ()
-    if stated and options.gpus:
+    if options.gpus and any(one.name == GPU for one in stated):
         raise ValueError(INVALID_GRES)
     return tuple(one for one in stated if one.count)
 
@@ -89,6 +121,8 @@ def _unmarked(value: str, marks: tuple[str, ...]) -> str:
 
 def _gpus(options: BatchOptions, option: str, value: str) -> BatchOptions:
     name, _, count = value.partition(":")
+    if not value or count == "0":
+        return options
     if name != "gpu":
         raise ValueError(INVALID_GRES)
     return with_option(options, option, count or "1")

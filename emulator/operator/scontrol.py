@@ -23,6 +23,7 @@ from emulator.operator.update import (
     ALONE,
     CPUS_BEFORE,
     GRES_BEFORE,
+    GRES_OF_ALL,
     NO_CHANGE,
     OF_A_JOB,
     RELEASE,
@@ -388,8 +389,10 @@ def _change_of(key: str, job: Job, rules: Rules) -> Change:
         return OF_A_JOB["numcpus"] if job.options.cpus_per_task in (None, 1) else larger_tasks
     if key in CPUS_BEFORE and not rules.UPDATED_CPUS_ARE_OF_TASKS:
         return CPUS_BEFORE[key]
-    if key in GRES_BEFORE and not rules.UPDATED_GRES_BY_NAME:
+    if key in GRES_BEFORE and not rules.UPDATED_GRES_REPLACE_ALL:
         return GRES_BEFORE[key]
+    if key in GRES_OF_ALL and rules.UPDATED_GRES_MAY_BE_NONE:
+        return GRES_OF_ALL[key]
     return OF_A_JOB[key]
 
 

@@ -274,7 +274,14 @@ GRES_BEFORE: dict[str, Change] = {
     "tresperjob": devices.of_job_typed,
     "trespertask": devices.of_task_typed,
 }
-"""What these fields say before ``UPDATED_GRES_BY_NAME``."""
+"""What these fields say before ``UPDATED_GRES_REPLACE_ALL``."""
+GRES_OF_ALL: dict[str, Change] = {
+    "gres": devices.all_of_node,
+    "trespernode": devices.all_of_node_marked,
+    "tresperjob": devices.all_of_job,
+    "trespertask": devices.all_of_task,
+}
+"""What these fields say from ``UPDATED_GRES_MAY_BE_NONE`` on."""
 UNTOLD = (
     *("mincpusnode", "contiguous", "oversubscribe", "prefer", "switches", "jobname", "endtime", "mintmpdisknode"),
     *("gres", "trespernode", "tresperjob", "trespertask"),

@@ -825,13 +825,22 @@ class Rules:
         "not named in the release notes",
         *("fewer_cpus_22", "fewer_cpus_24", "more_cpus_24", "more_cpus_26"),
     )
-    UPDATED_GRES_BY_NAME: bool = _rule(
+    UPDATED_GRES_REPLACE_ALL: bool = _rule(
         "24.11",
-        "scontrol update Gres=gpu:a:1 of a job replaces all that it asks for of that name, and gres/gpu:1 is read as "
+        "scontrol update Gres=gpu:a:1 of a job replaces all that it asks for of each node, and gres/gpu:1 is read as "
         "gres:gpu:1 is (TresPerNode, TresPerJob, TresPerTask)",
         "it replaces what is of that name and type, and gres: alone is read",
         "not named in the release notes; three versions were asked",
-        *("updated_gres_22",),
+        *("updated_gres_22", "updated_gres_24"),
+    )
+    UPDATED_GRES_MAY_BE_NONE: bool = _rule(
+        "26.05",
+        "scontrol update Gres= of a job, also of TresPerNode, TresPerJob and TresPerTask, takes all of these away if "
+        "the value is empty, counts none, or begins with no mark (gres/); GPUs of each node may be stated beside those "
+        "in all",
+        "such a value changes nothing, and is refused beside GPUs in all",
+        "not named in the release notes; 86 updates in each of two versions show it",
+        *("updated_gres_24", "updated_gres_26"),
     )
     NUM_TASKS_ARE_CPUS: bool = _rule(
         "24.11",
