@@ -16,7 +16,6 @@ OPEN: dict[str, str] = {
     "cleared_beside_suspended_22": "reasons: once the limit of a suspended job is over, another waits for resources",
     "planned_nodes_known_24": "reasons: after a plan a limit's reason goes away in 24.11, here it stays",
     "whole_gpus_of_plans_24": "reasons: backfill goes round once more in 24.11, and takes that of a limit from a job",
-    "min_nodes_of_one_24": "-n1 where MinNodes is 2 has a second node in 24.11, without CPUs there; here it has one",
 }
 """Recordings with which the emulator does not agree yet, and why."""
 
