@@ -149,7 +149,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
     most = partition.max_memory_per_node
     if most:
         tasks = max(options.tasks_per_node or 1, -(-(options.tasks or 0) // (options.max_nodes or FAR)))
-        demand.too_much = max(on_node, demand.per_cpu * (first or tasks * demand.cpus_per_task)) > most
+        cpus = first or max(tasks * demand.cpus_per_task, options.min_cpus or 0)
+        demand.too_much = max(on_node, demand.per_cpu * cpus) > most
 
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
