@@ -134,7 +134,8 @@ def fewer_cpus_of_nodes(options: BatchOptions, value: str) -> BatchOptions:
     stated = with_option(options, "mincpus", value)
     cpus = whole(value) * (options.min_nodes or 1)
     fewer = options.tasks is not None and cpus < options.tasks * (options.cpus_per_task or 1)
-    return cpus_of_tasks(stated, str(cpus)) if fewer else stated
+    made = cpus_of_tasks(stated, str(cpus)) if fewer else stated
+    return replace(made, placed_tasks=FAR) if fewer and not made.placed_tasks else made
 
 
 def cpus_of_tasks(options: BatchOptions, value: str) -> BatchOptions:
@@ -158,8 +159,12 @@ def _tasks(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def larger_tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """Another number of tasks of several CPUs: it keeps the CPUs that it had, and waits for ever (from 24.11 on)."""
-    return replace(options, placed_tasks=0 if whole(value) == (options.tasks or 1) else FAR)
+    """Another number of tasks of several CPUs, from 24.11 on: it keeps the CPUs that it had, and waits.
+
+    That is until an update of its nodes has it want CPUs for all tasks.
+    """
+    tasks = whole(value)
+    return replace(options, stated_tasks=tasks, placed_tasks=0 if tasks == (options.tasks or 1) else FAR)
 
 
 def _requeues(options: BatchOptions, value: str) -> BatchOptions:
