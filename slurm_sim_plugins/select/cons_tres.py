@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,6 +293,9 @@ def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, i
     return given | {node: int(capacity[node]) for node in nodes[want.nodes_with_tasks :]}
 
 
+NO_MEMORY_WANTED: dict[str, Any] = {"memory_per_node": 0, "memory_per_cpu": 0, "all_memory": False}
+
+
 def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
     """Whether a node that counts with the CPUs of another one (``by_looks``) would give more cores than it has."""
     if not want.by_looks or not want.idle_nodes_lack or want.whole:
@@ -301,7 +304,9 @@ def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask)
     picked = _pick(want, machine, free, capacity)
     if picked is None or sum(picked.values()) < want.cpus:
         return False
-    return any(count > capacity[node] for node, count in picked.items())
+    # One that lacks memory alone waits (asked of 26.05).
+    cores = capacity_of(replace(want, **NO_MEMORY_WANTED), machine, free, usable & want.choices[0].mask)
+    return any(count > cores[node] for node, count in picked.items())
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
