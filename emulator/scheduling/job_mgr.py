@@ -168,7 +168,7 @@ def _beside_hint(options: BatchOptions, rules: Rules) -> BatchOptions:
         return options
     if rules.SHAPES_OUTDO_HINTS:
         return with_tasks_of_shape(replace(options, hint=""))
-    return replace(options, sockets=None, cores_per_socket=None)
+    return with_tasks_of_shape(replace(options, sockets=None, cores_per_socket=None))
 
 
 def take_in(job: Job, changed: Job) -> None:
@@ -784,11 +784,11 @@ def _check_tasks(job: Job, cluster: Cluster) -> None:
     Any number, if the first partition is for reservations alone.
     """
     options = job.options
-    stated = options.tasks is not None or options.tasks_per_node is not None
-    if not stated or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
+    tasks = options.tasks_per_node if options.tasks is None else options.tasks
+    if tasks is None or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
         return
     reserved = any(_wants_reservation(one, job.request) for one in job.partitions)
-    if reserved or options.tasks_on(1) < min(partition.min_nodes for partition in job.partitions):
+    if reserved or tasks < min(partition.min_nodes for partition in job.partitions):
         raise RejectedError("Task count specification invalid")
 
 

@@ -16,7 +16,7 @@ from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.near_gres import gives_all_cores
 from emulator.state.partition import PARTITION_CONFIG, PARTITION_NODES, Partition
 from emulator.workload.request import JobRequest, RejectedError
-from emulator.workload.sbatch import GPU, BatchOptions
+from emulator.workload.sbatch import GPU, ONE_THREAD, BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 from slurm_sim_plugins.select.capacity import cpus_of_socket
@@ -24,8 +24,6 @@ from slurm_sim_plugins.select.linear import is_even
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
-ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
-"""Values of ``--hint`` with which a job uses one thread of each core."""
 MULTITHREAD = "multithread"
 """The one with which it may have several tasks on a core, also with CR_ONE_TASK_PER_CORE (asked of three versions)."""
 MOST_SINGLY = 128
@@ -456,8 +454,10 @@ def _tasks_of_gpus(options: BatchOptions, gpus: tuple[tuple[str, str, int], ...]
 
 def _goes_round_sockets(asked: Asked) -> bool:
     """Whether tasks that go round the sockets, where these are counted, may have more memory than is counted."""
-    demand, machine = asked.demand, asked.cluster.machine
-    if not demand.per_cpu or not asked.partition.gives_memory or asked.whole or demand.cpus_per_task > 1:
+    demand, machine, given = asked.demand, asked.cluster.machine, asked.partition.gives_memory
+    if asked.whole and asked.options.tasks_per_socket is not None:
+        return bool(demand.per_cpu) and given  # Its tasks of each socket count, and it gets whole nodes.
+    if not demand.per_cpu or not given or asked.whole or demand.cpus_per_task > 1:
         return False
     several = bool((machine.cores[asked.partition.nodes] > 1).any())
     return several and not _fills_sockets(asked.options, asked.cluster)

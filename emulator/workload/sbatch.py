@@ -328,6 +328,10 @@ def parse_sbatch(
     return asked_for
 
 
+ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
+"""Values of ``--hint`` with which a job uses one thread of each core."""
+
+
 def _without_vain_hint(options: BatchOptions, geometry: bool) -> BatchOptions:
     """``sbatch`` passes over a hint beside what says the same with numbers (asked of three versions)."""
     stated = geometry or options.threads_per_core is not None or options.tasks_per_core is not None
@@ -337,19 +341,21 @@ def _without_vain_hint(options: BatchOptions, geometry: bool) -> BatchOptions:
 def with_tasks_of_shape(options: BatchOptions, geometry: bool = False) -> BatchOptions:
     """With sockets, cores or threads and a number of nodes, but no tasks: ``sbatch`` asks for a task for each of them.
 
-    ``--extra-node-info`` does without a number of nodes. (Asked of three versions.)
+    ``--extra-node-info`` does without a number of nodes, and named nodes are one. (Asked of three versions.)
 
     Args:
         options: what is asked for.
         geometry: whether that is stated.
     """
     shape = [each for each in (options.sockets, options.cores_per_socket, options.threads_per_core) if each is not None]
-    others = options.tasks, options.tasks_per_node, options.tasks_per_socket, options.hint or None
+    if options.hint:
+        # Which of the two counts goes by the version.
+        shape = [] if shape else [1] * (options.hint.rpartition(",")[2] in ONE_THREAD)
+    others = options.tasks, options.tasks_per_node, options.tasks_per_socket
     if not shape or any(each is not None for each in others) or options.max_nodes not in (None, options.min_nodes):
         return options
-    if options.min_nodes is None and not geometry:
-        return options
-    return replace(options, tasks=(options.min_nodes or 1) * math.prod(shape))
+    nodes = options.min_nodes or len(options.node_list)
+    return replace(options, tasks=(nodes or 1) * math.prod(shape)) if nodes or geometry else options
 
 
 def _no_node_without_task(options: BatchOptions) -> BatchOptions:

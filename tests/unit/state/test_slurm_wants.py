@@ -196,7 +196,7 @@ def test_backfill_plans_with_the_cpus_that_a_partitions_jobs_may_have():
 @pytest.mark.parametrize(("version", "nodes"), [("22.05", 2), ("24.11", 1)])
 def test_least_loaded_nodes_have_a_task_each(version: str, nodes: int) -> None:
     few = "-n1 -t1 --mem=10"
-    assert len(had(few, partition="MinNodes=2", version=version)[0]) == nodes
+    assert sum(map(bool, had(few, partition="MinNodes=2", version=version)[0])) == nodes
     assert refusal(few, partition="MinNodes=2 LLN=YES", version=version) == UNAVAILABLE
     assert refusal(f"{few} --spread-job", partition="MinNodes=2", version=version) == UNAVAILABLE
     assert len(had("-n2 -t1 --mem=10", partition="MinNodes=2 LLN=YES", version=version)[0]) in (1, 2)
@@ -328,8 +328,9 @@ def test_there_are_no_more_jobs_at_a_time_than_may_be():
 
 def test_a_partition_may_be_for_reservations_only():
     assert refusal("-n1 -t1", partition="ReqResv=YES") == "Access/permission denied"
-    (waits,) = jobs("-n1 -t1 -pp,q --mem=1", partition="ReqResv=YES")
+    (waits,) = jobs("-t1 -pp,q --mem=1", partition="ReqResv=YES")
     assert not waits.runs
+    assert refusal("-n1 -t1 -pp,q --mem=1", partition="ReqResv=YES") == "Task count specification invalid"
     (both,) = jobs("-n1 -t1 -pq,p --mem=1", partition="ReqResv=YES")
     assert both.runs[0].partition == "q"
 
