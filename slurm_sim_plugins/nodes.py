@@ -422,7 +422,8 @@ class Want:
         left_out_singly: without so many nodes, one after the other, it is tried again where there may be only so many;
             then, or if that is 0, without all that are as small.
         of_rounds: whether the memory of all CPUs that it is given must be free, where its tasks go round the sockets
-            and more of these are given than have been counted; as it is planned that does not matter.
+            and more of these are given than have been counted, or it has whole nodes for tasks of sockets; as it is
+            planned that does not matter.
         never: why it can never start in the partition, or empty.
     """
 
