@@ -195,6 +195,10 @@ def asked_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest
 
 def _target(options: BatchOptions, nodes: int, most: int | None, tasks: int, rules: Rules) -> int:
     """How many nodes are taken if there are so many: up to the bound, but no more than tasks need one by one."""
+    named = len(options.node_list)
+    unstated = most is None and options.tasks is None and options.tasks_per_node is None
+    if rules.SPREAD_BEYOND_NAMED and options.spread and named and unstated:
+        return max(nodes, named + 1)
     welcome = nodes if options.use_min_nodes else most or nodes
     return max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, rules), nodes)))
 

@@ -666,6 +666,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_BOUND_COUNTED_NODES": _feature_counts,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,
+    "SPREAD_BEYOND_NAMED": _spread,
     "SOCKETS_HAVE_TASKS": _sockets,
     "MAX_CPUS_OF_OTHERS": _max_cpus,
     "MAX_CPUS_OF_OWN": _max_cpus,

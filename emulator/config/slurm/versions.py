@@ -499,6 +499,14 @@ class Rules:
         "not named in the release notes; 34 questions show it",
         *("whole_and_spread-24.11", "whole_and_spread-26.05"),
     )
+    SPREAD_BEYOND_NAMED: bool = _rule(
+        "26.05",
+        "a job with --spread-job that names nodes, and states neither their number nor tasks, gets another one if "
+        "there is one",
+        "it gets those that it names",
+        "not named in the release notes; 41 questions to each of three versions show it",
+        *("spread_named-22.05", "spread_named-24.11", "spread_named-26.05"),
+    )
     SOCKETS_HAVE_TASKS: bool = _rule(
         "24.11",
         "--ntasks-per-socket=1 allows a socket of two threads a core one task",
