@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emulator.config.slurm.versions import Rules
+from emulator.scheduling.named_partitions import barred, partitions_of, wants_reservation
 from emulator.scheduling.no_switch import is_beyond_switches
 from emulator.state.asked import INVALID_GRES, check_gres, known_nodes, nodes_by_tasks
 from emulator.state.cluster import Cluster
 from emulator.state.demand import demand_of
 from emulator.state.features import choices
-from emulator.state.job import EMPTY, NOTHING, Job
+from emulator.state.job import NOTHING, Job
 from emulator.state.partition import PARTITION_CONFIG, PARTITION_NODES, Partition
 from emulator.state.shared_gres import counting_shares
 from emulator.state.wants import (
@@ -43,7 +44,6 @@ UNAVAILABLE = (NOT_AVAILABLE, NO_SWITCH)
 SEVERAL_RESERVATIONS = "Slurm's own main loop alone tries a job in several reservations, not a plugin with schedule"
 NOT_ENOUGH_CPUS = "CPU count per node can not be satisfied"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
-NO_GROUP = "User's group not permitted to use this partition"
 PARTITION_TIME = "PartitionTimeLimit"
 TIME_MIN_INVALID = "Invalid time-min specification (exceeds job's time or other limits)"
 NOT_IN_PARTITION = "Requested nodes not in this partition"
@@ -106,11 +106,11 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     if most and not updated:
         raise RejectedError(f"invalid number of nodes (-N {len(request.options.node_list)}-{most})")
     _check_names(request, cluster)
-    named = partitions = _partitions(request, cluster, updated)
+    named = partitions = partitions_of(request, cluster, updated)
     # The bounds of its partitions are looked at before it is refused for features.
     missing = None if updated else _unknown_features(request.options, cluster)
     request = request if missing is None else _without_features(request)
-    barred = _barred(request, partitions, cluster) if cluster.groups else _not_reserved(partitions, request)
+    closed = barred(request, partitions, cluster)
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
     request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
     wants = {
@@ -135,7 +135,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
         submitted=cluster.now,
         request_class=request_class,
         lifted=lifted,
-        barred=barred,
+        barred=closed,
     )
     stay_alone(job, partitions[:1], cluster)
     _check_bounds(job, named, None if updated else cluster.accounting, cluster)
@@ -654,84 +654,6 @@ def check_count(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("Slurm temporarily unable to accept job: MaxJobCount is reached")
 
 
-def _partitions(request: JobRequest, cluster: Cluster, updated: bool) -> list[Partition]:
-    if not request.options.partitions:
-        reserved = cluster.reservations.get(request.options.reservation)
-        default = cluster.default if reserved is None or reserved.partition is None else reserved.partition
-        if default is None:
-            raise RejectedError("No partition specified or system default partition")
-        return _reserved(_taking([_open(default, cluster)]), request, cluster.parameters.rules)
-    unknown = [name for name in request.options.partitions if name not in cluster.partitions]
-    if unknown:
-        which = "" if updated else f"invalid partition specified: {unknown[0]}\n"
-        raise RejectedError(f"{which}Invalid partition name specified")
-    named = dict.fromkeys(_open(cluster.partitions[name], cluster).name for name in request.options.partitions)
-    return _reserved(_taking([cluster.partitions[name] for name in named]), request, cluster.parameters.rules)
-
-
-def _taking(partitions: list[Partition]) -> list[Partition]:
-    """Those that take jobs: a job is not of the others, also once they are up again."""
-    taken = [partition for partition in partitions if partition.takes_jobs]
-    if not taken:
-        raise RejectedError("Required partition not available (inactive or drain)")
-    return taken
-
-
-def _open(partition: Partition, cluster: Cluster) -> Partition:
-    """The partition, or the alternate of one that takes no jobs."""
-    seen = [partition.name]
-    while not partition.takes_jobs and partition.alternate and partition.alternate not in seen:
-        partition = cluster.partitions[partition.alternate]
-        seen.append(partition.name)
-    return partition
-
-
-def _reserved(partitions: list[Partition], request: JobRequest, rules: Rules) -> list[Partition]:
-    """Those that may be used without a reservation, if a job names none.
-
-    All, if it says no number of nodes, and the first of several may not be.
-
-    Raises:
-        RejectedError: it names one, which may not be used without.
-    """
-    found = [one for one in partitions if not _wants_reservation(one, request)]
-    if not found and len(partitions) == 1:
-        raise RejectedError("Access/permission denied")
-    first = max(partitions, key=lambda one: one.tier) if rules.FIRST_RESERVED_BY_TIER else partitions[0]
-    kept = request.options.min_nodes is None and _wants_reservation(first, request)
-    return partitions if kept or not found else found
-
-
-def _wants_reservation(partition: Partition, request: JobRequest) -> bool:
-    return partition.needs_reservation and not request.options.reservation
-
-
-def _not_reserved(partitions: list[Partition], request: JobRequest) -> Mapping[str, str]:
-    """Why a job that names no reservation waits for ever, by partition, as the first one is for reservations alone."""
-    wanting = {one.name: _wants_reservation(one, request) for one in partitions}
-    if not any(wanting.values()):
-        return EMPTY
-    return {name: PARTITION_CONFIG if wants else PARTITION_NODES for name, wants in wanting.items()}
-
-
-def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) -> Mapping[str, str]:
-    """Why a user's groups keep a job from partitions, by their names; empty where the user is not known."""
-    mine, parameters = cluster.groups.get(request.user, ()), cluster.parameters
-    closed = [one for one in partitions if one.allow_groups is not None and set(one.allow_groups).isdisjoint(mine)]
-    if not closed or request.user in ("", "root"):
-        return EMPTY
-    waits, enforced = parameters.rules.GROUPS_ARE_WAITED_FOR, parameters.enforce_part_limits
-    all_closed, any_counts = len(closed) == len(partitions), enforced == "ANY" and not waits
-    if enforced in ("ALL", "YES") or any_counts or (all_closed and (enforced == "ANY" or not waits)):
-        raise RejectedError(NO_GROUP)
-    if waits:
-        words = "_not_in_group_permitted_to_use_this_partition_({})._groups_allowed:_{}"
-        return {
-            one.name: f"uid_{request.user}{words.format(one.name, ','.join(one.allow_groups or ()))}" for one in closed
-        }
-    return dict.fromkeys((one.name for one in (partitions if partitions[0] in closed else closed)), PARTITION_NODES)
-
-
 def _known_want(
     request_class: int,
     request: JobRequest,
@@ -787,7 +709,7 @@ def _check_tasks(job: Job, cluster: Cluster) -> None:
     tasks = options.tasks_per_node if options.tasks is None else options.tasks
     if tasks is None or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
         return
-    reserved = any(_wants_reservation(one, job.request) for one in job.partitions)
+    reserved = any(wants_reservation(one, job.request) for one in job.partitions)
     if reserved or tasks < min(partition.min_nodes for partition in job.partitions):
         raise RejectedError("Task count specification invalid")
 
