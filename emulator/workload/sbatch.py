@@ -26,6 +26,8 @@ MOST_TASKS = 4_000_001
 """Slurm's own bound on the tasks of an array (slurm.conf, ``MaxArraySize``)."""
 
 GPU = "gpu"
+ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
+"""Values of ``--hint`` with which a job uses one thread of each core."""
 MOST_NODE_COUNTS = 100_000
 """Between the ends of a range in a list of numbers of nodes."""
 _NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?")
@@ -326,10 +328,6 @@ def parse_sbatch(
 
     asked_for: BatchOptions = components(arguments, script, parse)
     return asked_for
-
-
-ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
-"""Values of ``--hint`` with which a job uses one thread of each core."""
 
 
 def _without_vain_hint(options: BatchOptions, geometry: bool) -> BatchOptions:

@@ -45,6 +45,9 @@ from slurm_sim_plugins.select.capacity import (
 from slurm_sim_plugins.select.near_devices import no_more_than_tasks, reach_of, requests_of
 from slurm_sim_plugins.select.picking import Picker
 
+NO_MEMORY_WANTED: dict[str, Any] = {"memory_per_node": 0, "memory_per_cpu": 0, "all_memory": False}
+"""What makes of a want one that looks at CPUs and devices alone."""
+
 
 class ConsTres:
     """Best fit: the tightest set of neighbouring nodes that suffices, and on it no more than the job wants."""
@@ -291,9 +294,6 @@ def _with_idle(want: Want, capacity: Ints, given: dict[int, int]) -> dict[int, i
     if want.gres_total or want.gres:
         return given
     return given | {node: int(capacity[node]) for node in nodes[want.nodes_with_tasks :]}
-
-
-NO_MEMORY_WANTED: dict[str, Any] = {"memory_per_node": 0, "memory_per_cpu": 0, "all_memory": False}
 
 
 def counts_with_too_much(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
