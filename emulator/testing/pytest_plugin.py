@@ -44,7 +44,10 @@ def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
         if getattr(scene, "conf", "") is None:
             scene = scene.scene()  # should the pass fail, what it did until then is drawn
         remember(request, scene)
-        return testing.play(plugin, scene, **others)
+        played = testing.play(plugin, scene, **others)
+        if played.after is not scene:
+            remember(request, played)
+        return played
 
     return play
 

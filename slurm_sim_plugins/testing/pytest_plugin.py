@@ -20,7 +20,9 @@ _DRAWN = pytest.StashKey[list[Any]]()
 
 
 def remember(request: pytest.FixtureRequest, what: Any) -> None:
-    """Draw this, should the test fail."""
+    """Draw this, should the test fail; of a cluster with nodes only what a pass made of it can be drawn."""
+    if getattr(what, "conf", None) is not None:
+        return
     request.node.stash.setdefault(_DRAWN, []).append(what)
 
 
@@ -31,11 +33,19 @@ def pytest_runtest_makereport(
     """Add the schedules of a test to the report of its failure."""
     report = yield
     if report.when == "call" and report.failed:
-        from slurm_sim_plugins.testing import draw
-
         for what in item.stash.get(_DRAWN, [])[-MOST_DRAWN:]:
-            report.sections.append(("Schedule", draw(what)))
+            report.sections.append(("Schedule", _drawn(what)))
     return report
+
+
+def _drawn(what: Any) -> str:
+    """The picture of a schedule, or why there is none: a report of a failure must not fail."""
+    from slurm_sim_plugins.testing import draw
+
+    try:
+        return draw(what)
+    except Exception as error:
+        return f"cannot be drawn: {type(error).__name__}: {error}"
 
 
 @pytest.fixture

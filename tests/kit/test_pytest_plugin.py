@@ -48,6 +48,37 @@ def test_a_failing_test_shows_the_schedule(pytester: pytest.Pytester) -> None:
     )
 
 
+ON_NODES = """
+    from slurm_sim_plugins.sched.easy import Easy
+
+    def test_pass(cluster, job, play):
+        assert play(Easy, cluster(nodes=2, cpus=4).waiting(job(4), job(8))).started == [9]
+
+    def test_hook(cluster, job, call_hook):
+        from slurm_sim_plugins.priority.sjf import Sjf
+        assert call_hook(Sjf, "priority_set", cluster(nodes=2, cpus=4).waiting(job(4))) == [0]
+"""
+
+
+def test_a_failing_test_on_nodes_shows_what_the_pass_made_of_it(pytester: pytest.Pytester) -> None:
+    failed = run(pytester, ON_NODES)
+    failed.assert_outcomes(failed=2)
+    failed.stdout.fnmatch_lines(["*Schedule*", "*column is*", "*waits*"])
+
+
+def test_what_cannot_be_drawn_is_said(pytester: pytest.Pytester) -> None:
+    source = """
+        from slurm_sim_plugins.testing.pytest_plugin import remember
+
+        def test_it(request):
+            remember(request, 5)
+            assert False
+    """
+    failed = run(pytester, source)
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(["*Schedule*", "cannot be drawn: AttributeError: *"])
+
+
 def test_a_passing_test_draws_nothing(pytester: pytest.Pytester) -> None:
     run(pytester, PLAYING.format(expected="[3]"), "-rP").stdout.no_fnmatch_line("*a column is*")
 
