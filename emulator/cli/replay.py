@@ -78,7 +78,7 @@ def replay(
     """Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
 
     \b
-    sacct --allusers --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
+    sacct --allusers --array --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
     slurm-sim replay march.sacct --slurm-conf slurm.conf --zone Europe/Paris
     """
     from emulator.config.operation import Operation

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -322,9 +323,16 @@ def _options(first: Row, last: Row) -> BatchOptions:
     options = last.asked.options
     if first.array is None:
         options = options if options.array is None else replace(options, array=None)
-    elif options.array is None:
-        options = replace(options, array=TaskArray((first.task or 0,)))
+    else:
+        options = _of_task(options, first.task or 0)
     return options if last.asked.emulated else _kept_back(options, first, last)
+
+
+@lru_cache(maxsize=4096)
+def _of_task(options: BatchOptions, task: int) -> BatchOptions:
+    """What one task of an array asks for: each has a row of its own, which says how all of them were submitted."""
+    limit = options.array.limit if options.array is not None else 0
+    return replace(options, array=TaskArray((task,), limit))
 
 
 def _kept_back(options: BatchOptions, first: Row, last: Row) -> BatchOptions:

@@ -106,6 +106,15 @@ def test_steps_are_counted_and_tasks_know_their_array(tmp_path: Path) -> None:
     assert (job.request.array, job.request.task) == (9, 3)
 
 
+def test_a_row_is_one_task_whatever_its_submission_line_says_of_all(tmp_path: Path) -> None:
+    line = "sbatch --array=0-5%2 -n4 a.sh"
+    rows = [{"JobID": f"9_{task}", "JobIDRaw": str(20 + task), "SubmitLine": line} for task in range(3)]
+    jobs = read(tmp_path, dump(*rows, more="JobIDRaw SubmitLine")).jobs
+    arrays = [job.request.options.array for job in jobs]
+    assert [(array.indices, array.limit) for array in arrays if array is not None] == [((0,), 2), ((1,), 2), ((2,), 2)]
+    assert [len(job.request.tasks(iter(()))) for job in jobs] == [1, 1, 1]
+
+
 def test_a_requeued_job_has_its_runs_in_order(tmp_path: Path) -> None:
     again = {"Submit": "2021-03-01T10:02:40", "Start": "2021-03-01T11:00:00", "End": "2021-03-01T11:01:40"}
     job = only(read(tmp_path, dump({"State": "PREEMPTED"}, {**again, "Eligible": "2021-03-01T10:05:00"})))
