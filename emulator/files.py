@@ -109,6 +109,10 @@ def check_writable(path: Path) -> None:
         OutputError: its folder is not there or cannot be written, or it is a folder itself.
     """
     folder = path.absolute().parent
+    if _is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise OutputError(f"{path}: cannot be written; name another file")
+        return
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file in it")
     if not folder.is_dir():
@@ -120,13 +124,19 @@ def check_writable(path: Path) -> None:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name beside it, then rename it.
 
-    What a killed process left of an earlier attempt is removed.
+    What a killed process left of an earlier attempt is removed. A device or a pipe is written to itself.
 
     Raises:
         OutputError: it cannot be written; what was there before is still there.
     """
     temporary = None
     try:
+        if _is_stream(path):
+            # Without O_NONBLOCK a named pipe would wait for a reader.
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:
+                os.set_blocking(stream.fileno(), True)
+                write(stream)
+            return
         clear_parts(path.parent, path.name)
         with _part(path) as stream:
             temporary = Path(stream.name)
@@ -216,6 +226,17 @@ def try_lock(file: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a standard stream, a device of characters or a named pipe, and no link to one of these."""
+    if str(path.absolute()).startswith(_STREAMS):
+        return True
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def _part(path: Path) -> IO[bytes]:

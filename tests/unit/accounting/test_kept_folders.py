@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -34,7 +35,7 @@ from emulator.campaign.results import records, survey
 from emulator.config.slurm import parse_slurm_conf
 from emulator.explain.story import tell
 from emulator.fairness import audit
-from emulator.files import LARGEST, PART, open_kept, write_atomically
+from emulator.files import LARGEST, PART, check_writable, open_kept, write_atomically
 from emulator.resume import keeper, resume
 from emulator.runs import CountedRun
 from emulator.views.recorded import RecordedCluster
@@ -398,6 +399,35 @@ def test_a_part_of_a_file_is_removed_by_the_next_write_when_its_writer_is_dead(t
     (tmp_path / f".other.csv.abcdefgh{PART}").write_text("of another file")
     write_atomically(path, lambda stream: stream.write(b"two"))
     assert sorted(files(tmp_path)) == [f".other.csv.abcdefgh{PART}", mine.name, path.name]
+
+
+def test_a_pipe_and_a_device_are_written_to_and_stay(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "pipe", tmp_path / "null"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe: cannot be written: No such device or address"):
+        write_atomically(pipe, lambda stream: stream.write(b"lost"))  # no process reads from it
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_writable(pipe)
+        write_atomically(pipe, lambda stream: stream.write(b"read"))
+        assert os.read(reader, 9) == b"read"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("devices cannot be made here")
+    write_atomically(device, lambda stream: stream.write(b"nothing"))
+    assert device.is_char_device()
+
+
+def test_a_link_to_a_device_is_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "results.csv"
+    link.symlink_to("/dev/null")
+    write_atomically(link, lambda stream: stream.write(b"one"))
+    assert not link.is_symlink()
+    assert link.read_bytes() == b"one"
 
 
 def test_two_runs_do_not_write_one_folder(trace: Path, tmp_path: Path) -> None:
