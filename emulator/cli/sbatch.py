@@ -43,6 +43,7 @@ def sbatch(
     from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.operator.test_only import Verdict, judge
+    from emulator.workload.job_script import check_script
     from emulator.workload.logfile import bytes_of, text_of
 
     conf = shared.under(read_slurm_conf(slurm_conf), slurm_version)
@@ -51,6 +52,7 @@ def sbatch(
     for script in scripts:
         text = text_of(str(script), bytes_of(str(script)), "a job script")
         try:
+            check_script(text)
             found[str(script)] = judge(text, conf, known, user)
         except ValueError as error:
             found[str(script)] = Verdict(reason=f"sbatch: {error}")

@@ -14,6 +14,25 @@ COMPONENTS = ("hetjob", "packjob")
 """A line with one of these parts components; what follows in it does not count."""
 
 
+def check_script(script: str) -> None:
+    """See that ``sbatch`` takes a text for a script.
+
+    Raises:
+        ValueError: it is empty, does not name its interpreter, or has the line breaks of DOS.
+    """
+    if not script:
+        raise ValueError("Batch script is empty!")
+    if not script.strip():
+        raise ValueError("Batch script contains only whitespace!")
+    if not script.startswith("#!"):
+        raise ValueError(
+            "This does not look like a batch script: the first line must start with #! followed by the path to an "
+            "interpreter, such as #!/bin/sh"
+        )
+    if "\r\n" in script:
+        raise ValueError("Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks (\\n)")
+
+
 def sbatch_words(script: str) -> list[list[str]]:
     """Arguments of ``sbatch`` that a script has: of each component, if it is a heterogeneous job, else of one.
 

@@ -15,7 +15,7 @@ from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.test_only import Verdict, judge
-from emulator.workload.job_script import sbatch_words
+from emulator.workload.job_script import check_script, sbatch_words
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
 from emulator.workload.sbatch_unused import not_emulated
@@ -95,6 +95,20 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
 )
 def test_a_job_gets_what_it_asks_for(words: str, verdict: Verdict) -> None:
     assert judge(f"#!/bin/sh\n#SBATCH {words}\n", parse_slurm_conf(CONF)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("", "is empty"),
+        (" \n", "contains only whitespace"),
+        ("#SBATCH -n2\n", "does not look like a batch script"),
+        ("#!/bin/sh\r\n#SBATCH -n2\r\n", "contains DOS line breaks"),
+    ],
+)
+def test_what_is_no_script_is_refused(script: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        check_script(script)
 
 
 def test_memory_that_is_not_given_out_chooses_nodes() -> None:
