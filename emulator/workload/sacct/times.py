@@ -27,6 +27,8 @@ _SECONDS = re.compile(r"\d{1,13}(?:\.\d{1,6})?")
 _FIRST, _LAST = (np.frombuffer(text, np.uint8) for text in (b"1000-00-00T00:00:00", b"2999-99-99T99:99:99"))
 """Between which characters those of a time lie that is written as Slurm does."""
 _ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
+EARLIEST = -86_400.0
+"""Unix seconds before which no job was submitted: 1970 in any zone."""
 SLACK = 2.0
 """Seconds by which the end may miss start and elapsed time: they are rounded, each in its own way."""
 
@@ -101,7 +103,7 @@ def _together(texts: Sequence[str], zone: tzinfo) -> dict[str, float]:
     hours, place = np.unique(seconds // 3600, return_inverse=True)
     east = np.array([_east(hour, zone) for hour in hours.tolist()])[place]
     meant = zip(texts, (seconds - east).astype(float).tolist(), strict=True)
-    return {text: second for text, second in meant if not math.isnan(second)}
+    return {text: second for text, second in meant if second >= EARLIEST}
 
 
 def _east(hour: int, zone: tzinfo) -> float:
@@ -134,7 +136,7 @@ def instants(text: str, zone: tzinfo) -> tuple[float, ...]:
         # Before 3.11.4 the library wants the colon in a zone.
         moment = datetime.fromisoformat(_ZONE.sub(r"\1:\2", text) if len(text) > 16 else text)
     except ValueError:
-        raise NoTimeError(f"{text[:40]!r} is no time such as 2021-12-31T23:59:59") from None
+        raise NoTimeError(f"{text[:40]!r}, which is no time such as 2021-12-31T23:59:59") from None
     if moment.tzinfo is not None:
         return (_usable(moment.timestamp(), text),)
     if zone is UTC:
@@ -145,8 +147,8 @@ def instants(text: str, zone: tzinfo) -> tuple[float, ...]:
 
 
 def _usable(seconds: float, text: str) -> float:
-    if abs(seconds) > LARGEST_SECONDS:
-        raise NoTimeError(f"{text[:40]!r} is no usable time")
+    if not EARLIEST <= seconds <= LARGEST_SECONDS:
+        raise NoTimeError(f"{text[:40]!r}, which is no time from 1970 on that can be counted")
     return seconds
 
 

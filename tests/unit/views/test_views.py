@@ -24,7 +24,7 @@ from emulator.views.sacct import FIELDS, WORKLOAD, shown
 from emulator.views.squeue import Wanted
 from emulator.workload.request import JobRequest
 from emulator.workload.sacct import read_sacct
-from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.sbatch import BatchOptions, parse_sbatch
 from emulator.workload.sbatch_line import words
 from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -234,8 +234,14 @@ def expanded(requests: list[JobRequest]) -> list[JobRequest]:
     found = []
     for one in requests:
         tasks = one.tasks(_free(one.id, taken))
-        found += [replace(task, task_runs=(), task_exits=()) for task in tasks]
+        found += [replace(task, task_runs=(), task_exits=(), options=of_one(task)) for task in tasks]
     return found
+
+
+def of_one(task: JobRequest) -> BatchOptions:
+    """In a dump each task asks for itself alone; otherwise it would be the whole array again."""
+    array = task.options.array
+    return task.options if array is None else replace(task.options, array=replace(array, indices=(task.task,)))
 
 
 def test_a_dump_gives_the_same_submissions(tmp_path: Path) -> None:

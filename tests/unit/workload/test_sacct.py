@@ -185,7 +185,7 @@ BAD = [
     ({"Timelimit": "soon"}, "timelimit is 'soon', which is not a duration"),
     ({"Timelimit": "30"}, "Timelimit is '30', which is not written"),
     ({"Elapsed": "1:2:3:4"}, "Elapsed is '1:2:3:4'"),
-    ({"Submit": "2021-02-30T00:00:00"}, "Submit is '2021-02-30T00:00:00' is no time"),
+    ({"Submit": "2021-02-30T00:00:00"}, "Submit is '2021-02-30T00:00:00', which is no time"),
     ({"Submit": "Unknown"}, "no time of submission"),
     ({"ReqCPUS": "0"}, "how many CPUs"),
     ({"JobID": "9_[1-5]"}, "stands for all tasks"),

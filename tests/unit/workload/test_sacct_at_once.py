@@ -83,7 +83,7 @@ def test_more_columns_than_a_pattern_can_have_are_read_line_by_line() -> None:
 @given(st.sampled_from(["UTC", "Europe/Paris", "Australia/Lord_Howe", "America/St_Johns"]), st.data())
 def test_times_that_are_worked_out_together_are_those_of_each(name: str, data: st.DataObject) -> None:
     zone = zone_of(name)
-    moments = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)) | st.datetimes(
+    moments = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1)) | st.datetimes(
         datetime(2021, 4, 4, 1), datetime(2021, 4, 4, 4)
     )
     texts = [moment.isoformat(timespec="seconds") for moment in data.draw(st.lists(moments, max_size=5))]

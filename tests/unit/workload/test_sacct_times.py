@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 from emulator.workload.sacct.times import Clock, NoTimeError, instants, span, spans
 
 PARIS = ZoneInfo("Europe/Paris")
-as_slurm = st.datetimes().map(lambda moment: f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0"))
+as_slurm = st.datetimes(datetime(1970, 1, 1)).map(lambda moment: f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0"))
 others = st.sampled_from(["", "Unknown", "1704067200", "2024-01-01T00:00:00+0100", "2024-01-01 00:00:00"])
 broken = st.sampled_from(
     [
+        "0001-01-01T00:00:00",
+        "1969-12-30T00:00:00",
         "2024-02-30T00:00:00",
         "2024-13-01T00:00:00",
         "2024-01-01T24:00:00",
