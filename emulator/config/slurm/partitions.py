@@ -166,7 +166,7 @@ def _partition(name: str, location: Location, settings: Settings, roster: Roster
             findings.notice(settings[f"Deny{of}"].location, text)
     if made.default_time is None or made.default_time <= made.max_time:
         return made
-    text = "DefaultTime has no effect, for MaxTime is less: jobs that state no limit have that"
+    text = f"DefaultTime has no effect in partition {name}, whose MaxTime is less: jobs that state no limit have that"
     findings.notice(settings["DefaultTime"].location, text)
     return replace(made, default_time=None)
 

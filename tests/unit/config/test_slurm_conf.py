@@ -800,7 +800,7 @@ def test_a_default_time_beyond_max_time_has_no_effect() -> None:
     text += "PartitionName=short MaxTime=2\nPartitionName=long MaxTime=10\n"
     conf = parse_slurm_conf(text)
     assert [one.default_time for one in conf.partitions] == [None, 600]
-    assert any("MaxTime is less" in str(one) for one in conf.notices)
+    assert any("in partition short, whose MaxTime is less" in str(one) for one in conf.notices)
 
 
 def test_of_two_options_of_one_name_the_first_counts():
