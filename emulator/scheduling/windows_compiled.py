@@ -282,7 +282,7 @@ class CompiledWindows(Windows):
         self.now, self.tried = cluster.now, self._alike
         self._together = self._other_victims = False
         self._more: dict[tuple[int, str], bool] = {}
-        self._cleared: dict[tuple[int, str, str], bool] = {}
+        self._cleared: dict[tuple[int, str], bool] = {}
         self._if_clear: Free | None = None
         self._vain: set[tuple[Sought, float]] = set()
         self._refused: set[Sought] = set()
@@ -621,16 +621,19 @@ class CompiledWindows(Windows):
         return self._accounting is None or self._accounting.heavier(job, partition) is None
 
     def _fits_cleared(self, job: Job, partition: Partition) -> bool:
-        """Whether a job may find nodes now with those that are being cleared, whatever slots keep."""
+        """Whether a job may find nodes now with those that are being cleared, whatever slots keep.
+
+        So may any of its kind, of whatever user, for whom other nodes may be usable.
+        """
         cluster, want = self._cluster, job.wants[partition.name]
         if cluster.epilogs is None:
             return False
         if self._goes_by_more(want):
             return True
-        key = job.request_class, partition.name, job.request.user if cluster.parts_users(job) else ""
+        key = job.request_class, partition.name
         known = self._cleared.get(key)
         if known is None:
-            usable, free = cluster.usable(job, partition), self._free_if_clear()
+            usable, free = cluster.up_in(partition), self._free_if_clear()
             known = self._cleared[key] = any(
                 cluster.choose(way, free, usable) is not None for way in (want, planned_want(job, partition, cluster))
             )

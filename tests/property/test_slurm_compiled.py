@@ -118,6 +118,7 @@ def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(s
 @example(10180714, "whole nodes", "24.11", True)
 @example(15, "whole nodes", "22.05", False)  # No run comes or goes between cycles, but one is past its limit.
 @example(67108864, "both", "22.05", False)  # Nodes are others than those for which a cycle had room.
+@example(602, "whole nodes", "22.05", True)  # Nodes are cleared that only one of two users may have.
 @example(3125, "gang", "24.11", False)  # An operator suspends a job that waits for its turn, and resumes it.
 def test_jobs_that_share_or_have_whole_nodes_start_alike(seed: int, which: str, version: str, users: bool) -> None:
     runs = [prepared(seed, compiled, 40, users, CHANGES[which], slurm_version=version) for compiled in (True, False)]
