@@ -45,9 +45,9 @@ def partings_table(comparison: Comparison, most: int, epoch: int | None) -> Tabl
 
     partings = comparison.partings()
     shown = partings[:most]
-    grid = Table(
-        title=f"Starts that are more than {comparison.tolerance:g} s apart, the first {len(shown)} of {len(partings):,}"
-    )
+    clock = "seconds of the log" if epoch is None else "times in UTC"
+    title = f"Starts that are more than {comparison.tolerance:g} s apart, the first {len(shown)} of {len(partings):,}"
+    grid = Table(title=f"{title} ({clock})")
     for heading, justify in (("job", "left"), ("partition", "left"), ("CPUs", "right")):
         grid.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for heading in ("eligible", "real start", "emulated start", "later by"):

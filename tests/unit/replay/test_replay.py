@@ -13,6 +13,7 @@ from emulator.cli import slurm_sim
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.replay.compare import Comparison, Pair, compare
 from emulator.replay.emulate import Options, emulate
+from emulator.report.replay import partings_table
 from emulator.workload.request import JobRequest
 from emulator.workload.sacct import read_sacct
 from emulator.workload.sbatch import parse_sbatch
@@ -187,3 +188,9 @@ def test_a_real_dump(traces: Path) -> None:
     found = compare(real, emulate(real, parse_slurm_conf(text)).records)
     assert [one.apart < 3 for one in found.pairs] == [True] * 4
     assert [one.state for one in found.pairs] == ["COMPLETED"] * 4
+
+
+@pytest.mark.parametrize(("epoch", "clock"), [(None, "seconds of the log"), (0, "times in UTC")])
+def test_the_table_of_starts_says_by_which_clock(epoch: int | None, clock: str) -> None:
+    table = partings_table(compared(job(1, 0, 60, 300), job(2, 1, 60, 2)), 5, epoch)
+    assert str(table.title).endswith(f"({clock})")
