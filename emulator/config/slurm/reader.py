@@ -58,12 +58,12 @@ def read_slurm_conf(path: str | os.PathLike[str], changes: Mapping[str, Change] 
     path = Path(path)
     main = path / MAIN if path.is_dir() else path
     findings = Findings()
-    beside = {name: Lines(main.parent / name, findings) for name in BESIDE if (main.parent / name).is_file()}
+    beside = {name: Lines(main.parent / name, findings) for name in BESIDE if (main.parent / name).exists()}
     for name in UNREAD:
-        if (main.parent / name).is_file():
+        if (main.parent / name).exists():
             findings.notice(Location(str(main.parent / name), 1), "is not read")
     in_yaml = main.parent / TOPOLOGY_YAML
-    content = read_input(in_yaml, LARGEST_FILE, TOO_LARGE) if in_yaml.is_file() else None
+    content = read_input(in_yaml, LARGEST_FILE, TOO_LARGE) if in_yaml.exists() else None
     return _Reader(str(main), findings).read(Lines(main, findings), beside, changes or {}, content, str(in_yaml))
 
 

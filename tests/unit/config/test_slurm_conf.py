@@ -896,3 +896,11 @@ def test_a_configuration_whose_nodes_are_elsewhere_says_so_and_nothing_of_power(
 def test_who_is_denied_does_not_matter_where_somebody_is_allowed():
     text = "NodeName=n\nPartitionName=p Nodes=n AllowAccounts=a DenyAccounts=b AllowQos=ALL DenyQos=c\n"
     assert notices(text) == ["slurm.conf:4: DenyAccounts has no effect: AllowAccounts counts"]
+
+
+@pytest.mark.parametrize("name", ["gres.conf", "topology.conf", "topology.yaml"])
+def test_what_lies_beside_and_is_no_file_is_not_passed_over(tmp_path: Path, name: str) -> None:
+    (tmp_path / "slurm.conf").write_text("NodeName=n1\nPartitionName=p Nodes=n1\n")
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match=f"{name}: cannot be read: Is a directory"):
+        read_slurm_conf(tmp_path / "slurm.conf")
