@@ -232,11 +232,15 @@ def main(
     given: tuple[Path, ...],
 ) -> None:
     """Record random scenarios on a real Slurm, emulate them, and say where the two part first."""
+    if sum(map(bool, (given, vary, wide))) > 1:
+        raise click.UsageError("--scenario, --vary and --wide each say what is recorded: take one of them")
+    known = recordings(vary)
+    if vary and not known:
+        raise click.UsageError(f"--vary: there is no recording that can be varied in {', '.join(map(str, vary))}")
     out.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(out, Options(1, speed, slurm_root, 900.0, any_load))
     first, _, last = seeds.partition("-")
     version = short(Root(slurm_root).version())
-    known = recordings(vary)
 
     def scenario(seed: int) -> Document:
         return variant_of(seed, known) if known else (wider_of if wide else scenario_of)(seed, het_jobs)

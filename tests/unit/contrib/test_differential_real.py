@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from contrib.differential.real import Found, shrunk, smaller, suited
+from contrib.differential.real import Found, main, shrunk, smaller, suited
 from contrib.differential.scenarios import scenario_of
 from contrib.differential.variants import recordings, variant_of
 from contrib.differential.wider import wider_of
@@ -47,6 +48,22 @@ def test_a_varied_recording_is_a_scenario_of_its_own(tmp_path, recorded, seed):
     assert len(changes.split("; ")) in (2, 3)
     source = yaml.load((RECORDED / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     assert any(varied.get(key) != source.get(key) for key in ("slurm_conf", "jobs", "actions"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--vary", ".", "--wide"], "each say what is recorded"),
+        (["--vary", ".", "--scenario", "s.yaml"], "each say what is recorded"),
+        (["--vary", "."], "there is no recording that can be varied in ."),
+    ],
+)
+def test_what_is_recorded_is_said_once_and_is_there(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert not list(tmp_path.iterdir())
 
 
 def test_devices_that_are_said_have_files_and_leave_out_none():
