@@ -76,8 +76,19 @@ def whole_nodes(text: str, draws: np.random.Generator) -> str:
     return re.sub(r" Weight=\d+", "", text) if draws.random() < 0.8 else text
 
 
-CHANGES = {"gang": (gang,), "whole nodes": (whole_nodes,), "both": (gang, whole_nodes)}
-"""How clusters are changed on which jobs share, or have nodes alone."""
+def over_time(text: str, draws: np.random.Generator) -> str:
+    """The same cluster, whose jobs may pass their limits for a while."""
+    return f"OverTimeLimit={draws.choice(['1', '5', 'UNLIMITED'])}\n{text}"
+
+
+CHANGES = {
+    "gang": (gang,),
+    "whole nodes": (whole_nodes,),
+    "both": (gang, whole_nodes),
+    "over time": (over_time,),
+    "whole nodes over time": (whole_nodes, over_time),
+}
+"""How clusters are changed on which jobs share, have nodes alone, or pass their limits."""
 
 
 def prepared(
