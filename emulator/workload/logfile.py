@@ -95,11 +95,30 @@ def text_of(file: str, raw: bytes, kind: str) -> str:
     return _decoded(file, unpacked(file, raw), kind).removeprefix("\ufeff")
 
 
-def utf8_of(file: str, raw: bytes, kind: str) -> bytes:
-    """The same text as it stands in the file, for readers of all lines at once."""
-    data = unpacked(file, raw)
-    _decoded(file, data, kind)
-    return data.removeprefix(codecs.BOM_UTF8)
+def utf8_of(file: str, raw: bytes) -> tuple[bytes, list[int]]:
+    """What stands in a file, for readers of all lines at once: odd bytes are replaced, since users name jobs as they like.
+
+    Returns:
+        Text in UTF-8, and the lines that were not, counted from 1.
+
+    Raises:
+        InputError: damaged gzip data.
+    """
+    data = unpacked(file, raw).removeprefix(codecs.BOM_UTF8)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        odd = [number for number, line in enumerate(data.split(b"\n"), 1) if not _is_utf8(line)]
+        return data.decode(errors="replace").encode(), odd
+    return data, []
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decoded(file: str, data: bytes, kind: str) -> str:

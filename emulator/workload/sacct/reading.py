@@ -44,7 +44,8 @@ def read_sacct(
         raise ConfigurationError(f"separator is {separator!r}; give one character")
     file = os.fspath(path)
     raw = bytes_of(file)
-    dump = records(file, utf8_of(file, raw, "a dump of sacct -P"), separator, USED)
+    data, odd = utf8_of(file, raw)
+    dump = records(file, data, separator, USED)
     _check_columns(file, dump.header)
     rows, wrong = rows_of(dump, zone_of(zone))
     jobs, again = gathered(rows)
@@ -56,6 +57,8 @@ def read_sacct(
         raise InputError(f"{file}: the file holds no job; is it a dump of sacct -P?")
     epoch = _epoch(rows)
     remarks = Remarks()
+    for line in odd:
+        remarks.add("lines are not text in UTF-8, whose odd bytes are replaced", line)
     return SiteLog(
         name=name_of(file),
         file=file,

@@ -145,6 +145,14 @@ def test_a_job_that_still_runs_is_told(tmp_path: Path) -> None:
     assert "jobs.sacct:2: 1 jobs had not ended when the dump was made" in note
 
 
+def test_odd_bytes_are_replaced_and_told(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.sacct"
+    file.write_bytes(dump({"JobName": "caf?"}, {"JobID": "8", "JobName": "mañana"}).replace("?", "\xe9").encode("latin-1"))
+    log = read_sacct(file)
+    assert [job.request.name for job in log.jobs] == ["caf\ufffd", "ma\ufffdana"]
+    assert any("jobs.sacct:2: 2 lines are not text in UTF-8" in note for note in log.notices())
+
+
 def test_values_may_hold_the_separator_and_line_ends(tmp_path: Path) -> None:
     line = "sbatch --wrap=a | b\n  || then c\n\n  fi"
     row = {"JobName": "x|y", "Constraints": "a|b", "SubmitLine": line}
