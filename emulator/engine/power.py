@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.config.slurm.model import Power
 from emulator.engine.draw import drawn
@@ -28,6 +29,8 @@ from slurm_sim_plugins.nodes import Ints, Mask
 
 LOOK = 1.0
 """Seconds until Slurm's thread for power notices that it is asked for something."""
+ROUNDING = 1e-6
+"""Looks are at times of so many digits: what is due within it is due."""
 TOO_LATE = "ResumeTimeout reached"
 MINUTE = 60.0
 
@@ -72,7 +75,7 @@ class Rate:
         if not self.most:
             return wanted
         self.left, self.at = min(self.together, self.left + (now - self.at) * self.most / MINUTE), now
-        given = min(wanted, int(self.left + 1e-9))
+        given = min(wanted, int(self.left + ROUNDING * max(1.0, self.most / MINUTE)))
         self.left -= given
         return given
 
@@ -206,7 +209,7 @@ class PowerSaving(Part):
             return
         self._look_at = math.inf
         now = self.cluster.now
-        self._set([node for node in self._of(GOING) if now >= self._since[node] + self._down[node]], OFF)
+        self._set([node for node in self._of(GOING) if self._due(node, self._down)], OFF)
         self._power_up(now)
         self._power_down(now)
         self._ask_for(self._next())
@@ -215,7 +218,7 @@ class PowerSaving(Part):
         """A node has come up, or has not in time."""
         if self._state[node] is not COMING or self._number[node] != number:
             return
-        if self.cluster.now - self._since[node] >= self._resume[node]:
+        if self._due(node, self._resume):
             self.failed += 1
             self._set([node], OFF)
             self.node_states.change([node], "DOWN", TOO_LATE)
@@ -251,7 +254,7 @@ class PowerSaving(Part):
         """Power down what is asked for, and what has been idle for long enough, as fast as the rate allows."""
         self._asked_down = {node for node in self._asked_down if self._state[node] in (ON, COMING)}
         asked = [node for node in sorted(self._asked_down) if not self._jobs[node]]
-        idle = [node for node in self._idle().nonzero()[0].tolist() if now >= self._since[node] + self._suspend[node]]
+        idle = [node for node in self._idle().nonzero()[0].tolist() if self._due(node, self._suspend)]
         wanted = list(dict.fromkeys((*asked, *idle)))
         nodes = wanted[: self._suspends.take(len(wanted), now)]
         self._asked_down.difference_update(nodes)
@@ -319,6 +322,10 @@ class PowerSaving(Part):
             self._look_at = second
             self.agenda.at(second, "power", second)
 
+    def _due(self, node: int, after: NDArray[np.float64]) -> bool:
+        """Whether a node has been in its state for so long."""
+        return bool(self.cluster.now + ROUNDING >= self._since[node] + after[node])
+
     def _next(self) -> float:
         """When there is something to do next, in seconds."""
         found = [float(self._since[node] + self._down[node]) for node in self._of(GOING)]
@@ -327,12 +334,12 @@ class PowerSaving(Part):
         if any(not self._jobs[node] for node in self._asked_down):
             found.append(self.cluster.now)
         soonest = min(found)
-        if soonest <= self.cluster.now:
+        if soonest <= self.cluster.now + ROUNDING:
             # Only the rate keeps it from being done.
             soonest = max(self._suspends.next, self.cluster.now)
         if self._asked_up:
             soonest = min(soonest, self._resumed.next)
-        return soonest if soonest > self.cluster.now else self.cluster.now + LOOK
+        return soonest if soonest > self.cluster.now + ROUNDING else self.cluster.now + LOOK
 
     # States
 

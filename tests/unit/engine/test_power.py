@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from emulator.accounting.runfolder import read_run
 from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.operation import Operation
 from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.power import PowerSaving
 from emulator.explain.story import tell
 from emulator.operator.scontrol import scontrol
 from emulator.result import Result
@@ -67,6 +72,25 @@ def test_a_job_on_nodes_that_are_powered_down_starts_when_they_have_been_resumed
     assert starts(result) == [0, 330]
     assert result.records.jobs["end"].tolist() == [50, 340]
     assert result.about["power"]["resumes"] == 3
+
+
+@pytest.mark.parametrize("rate", [1, 7, 90_001])
+@given(st.lists(st.floats(0.0, 500.0), min_size=1, max_size=4))
+@settings(max_examples=10, deadline=None)
+@example([1947.3978737])
+def test_times_of_many_digits_are_no_reason_to_look_again_and_again(rate: int, ends: list[float]) -> None:
+    conf = CONF.replace("SuspendRate=0", f"SuspendRate={rate}\nResumeRate={rate}")
+    looks = 0
+
+    def counted(self: PowerSaving, at: float, look: Callable[[PowerSaving, float], None] = PowerSaving.look) -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 500
+        look(self, at)
+
+    with patch.object(PowerSaving, "look", counted):
+        result = run([(number / 3, end, "-n2") for number, end in enumerate(ends)] + [(2_500, 1, "-n6")], conf)
+    assert result.records.jobs["state"].tolist() == ["COMPLETED"] * (len(ends) + 1)
 
 
 def test_the_limit_counts_from_the_start() -> None:
