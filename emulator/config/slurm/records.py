@@ -23,16 +23,16 @@ NODE = vocabulary(
     "a NodeName line",
     (
         Word("NodeName", HONOURED, "names of the nodes"),
-        Word("CPUs", HONOURED, "CPUs of a node", Kind.COUNT),
-        Word("Procs", HONOURED, "older name of CPUs", Kind.COUNT, means="CPUs"),
-        Word("Boards", HONOURED, "boards of a node", Kind.COUNT, "1"),
-        Word("Sockets", HONOURED, "sockets of a node (of a board, where Boards is stated)", Kind.COUNT, "1"),
-        Word("SocketsPerBoard", HONOURED, "sockets of a board", Kind.COUNT, "1"),
-        Word("CoresPerSocket", HONOURED, "cores of a socket", Kind.COUNT, "1"),
-        Word("ThreadsPerCore", HONOURED, "threads of a core", Kind.COUNT, "1"),
+        Word("CPUs", HONOURED, "CPUs of a node", Kind.SMALL),
+        Word("Procs", HONOURED, "older name of CPUs", Kind.SMALL, means="CPUs"),
+        Word("Boards", HONOURED, "boards of a node", Kind.SMALL, "1"),
+        Word("Sockets", HONOURED, "sockets of a node (of a board, where Boards is stated)", Kind.SMALL, "1"),
+        Word("SocketsPerBoard", HONOURED, "sockets of a board", Kind.SMALL, "1"),
+        Word("CoresPerSocket", HONOURED, "cores of a socket", Kind.SMALL, "1"),
+        Word("ThreadsPerCore", HONOURED, "threads of a core", Kind.SMALL, "1"),
         Word("RealMemory", HONOURED, "memory in mebibytes", Kind.MEMORY, "1"),
         Word("MemSpecLimit", HONOURED, "memory kept for the system", Kind.MEMORY, "0"),
-        Word("CoreSpecCount", HONOURED, "cores kept for the system", Kind.COUNT, "0"),
+        Word("CoreSpecCount", HONOURED, "cores kept for the system", Kind.SMALL, "0"),
         Word("CpuSpecList", HONOURED, "CPUs kept for the system"),
         Word("RestrictedCoresPerGPU", NOT_YET, "cores kept for jobs with GPUs", Kind.COUNT, "0"),
         Word(
@@ -93,10 +93,10 @@ PARTITION = vocabulary(
             "UNLIMITED",
         ),
         Word(
-            "PriorityTier", HONOURED, "its jobs go before those of lower tiers, and may preempt them", Kind.COUNT, "1"
+            "PriorityTier", HONOURED, "its jobs go before those of lower tiers, and may preempt them", Kind.SMALL, "1"
         ),
-        Word("PriorityJobFactor", HONOURED, "its share of the partition factor", Kind.COUNT, "1"),
-        Word("Priority", HONOURED, "older way to state PriorityTier and PriorityJobFactor", Kind.COUNT),
+        Word("PriorityJobFactor", HONOURED, "its share of the partition factor", Kind.SMALL, "1"),
+        Word("Priority", HONOURED, "older way to state PriorityTier and PriorityJobFactor", Kind.SMALL),
         Word("AllowAccounts", HONOURED, "accounts that may use it", Kind.WORDS, "ALL"),
         Word("AllowGroups", HONOURED, "groups that may use it, as --operation groups says", Kind.WORDS, "ALL"),
         Word("AllowQos", HONOURED, "qualities of service that may use it", Kind.WORDS, "ALL"),

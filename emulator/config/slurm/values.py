@@ -13,6 +13,8 @@ from emulator.config.slurm import duration
 Value = str | int | float | bool | tuple[str, ...] | Mapping[str, float]
 """What a value can become: text, whole number, number or seconds, yes or no, words, numbers by name."""
 
+MOST_OF_SMALL = 65535
+"""Slurm keeps such numbers in 16 bits, and refuses what is larger."""
 _YES = ("1", "YES", "TRUE", "UP")
 _NO = ("0", "NO", "FALSE", "DOWN")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -46,6 +48,13 @@ def _count(text: str) -> int:
     number = _whole(text)
     if number < 0:
         raise ValueError(f"{text!r} is below 0")
+    return number
+
+
+def _small(text: str) -> int:
+    number = _count(text)
+    if number > MOST_OF_SMALL:
+        raise ValueError(f"{text!r} is above {MOST_OF_SMALL}, as large as Slurm takes it")
     return number
 
 
@@ -137,6 +146,7 @@ class Kind(Enum):
     WORDS = "words with commas between them"
     FLAG = "YES or NO"
     COUNT = "a whole number from 0 on"
+    SMALL = "a whole number from 0 to 65535"
     WHOLE = "a whole number"
     BOUND = "a whole number from 0 on, or UNLIMITED"
     SECONDS = "whole seconds, or UNLIMITED"
@@ -157,6 +167,7 @@ PARSERS: Mapping[Kind, Callable[[str], Value]] = {
     Kind.WORDS: _words,
     Kind.FLAG: _flag,
     Kind.COUNT: _count,
+    Kind.SMALL: _small,
     Kind.WHOLE: _whole,
     Kind.BOUND: _bound,
     Kind.SECONDS: _seconds,

@@ -309,6 +309,8 @@ def test_defaults_that_depend_on_the_version_are_noticed():
         ("KillWait=5s", "KillWait: '5s' is no whole number (of 18 digits at most); accepted is"),
         ("MaxArraySize=1.5", "MaxArraySize: '1.5' is no whole number"),
         ("MaxArraySize=-1", "MaxArraySize: '-1' is below 0"),
+        ("NodeName=n1 CoresPerSocket=65536", "CoresPerSocket: '65536' is above 65535"),
+        ("PartitionName=p PriorityTier=99999", "PriorityTier: '99999' is above 65535"),
         ("JobRequeue=maybe", "JobRequeue: 'maybe' is neither YES nor NO"),
         ("EnforcePartLimits=SOME", "EnforcePartLimits: 'SOME' is none of NO, YES, ALL, ANY"),
         ("PreemptMode=REQEUE", "PreemptMode: 'REQEUE' is none of OFF, CANCEL"),

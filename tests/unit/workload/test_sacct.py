@@ -147,7 +147,9 @@ def test_a_job_that_still_runs_is_told(tmp_path: Path) -> None:
 
 def test_odd_bytes_are_replaced_and_told(tmp_path: Path) -> None:
     file = tmp_path / "jobs.sacct"
-    file.write_bytes(dump({"JobName": "caf?"}, {"JobID": "8", "JobName": "mañana"}).replace("?", "\xe9").encode("latin-1"))
+    file.write_bytes(
+        dump({"JobName": "caf?"}, {"JobID": "8", "JobName": "mañana"}).replace("?", "\xe9").encode("latin-1")
+    )
     log = read_sacct(file)
     assert [job.request.name for job in log.jobs] == ["caf\ufffd", "ma\ufffdana"]
     assert any("jobs.sacct:2: 2 lines are not text in UTF-8" in note for note in log.notices())
