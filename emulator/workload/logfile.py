@@ -96,7 +96,7 @@ def text_of(file: str, raw: bytes, kind: str) -> str:
 
 
 def utf8_of(file: str, raw: bytes) -> tuple[bytes, list[int]]:
-    """What stands in a file, for readers of all lines at once: odd bytes are replaced, since users name jobs as they like.
+    """What stands in a file, for readers of all lines at once; odd bytes are replaced, as they come with names of jobs.
 
     Returns:
         Text in UTF-8, and the lines that were not, counted from 1.
