@@ -172,6 +172,7 @@ class Arrivals(Part):
             for dependency in job.options.dependencies:
                 self.wake_after(dependency)
             self.telling.arrived(job)
+            self.policies.tried(job)
             self.cluster.order.settle(job)
             forget_settled(job, self.cluster)
             self.watch_deadline(job)

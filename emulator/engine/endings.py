@@ -585,6 +585,7 @@ class Endings(Part):
             job.hold("JobHeldAdmin")
         elif self.parameters.rules.REQUEUED_GO_LAST and not (self.ideal or job.fixed_priority or job.hold_after):
             self.policies.set_priorities([job], new=True)
+        self.policies.tried(job)
         job.suspended_by_operator = False
         self.cluster.enqueue(job)
         self.passes.look_as_reservations_near([job])

@@ -39,6 +39,7 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
         controller.policies.set_priorities([job], new=True)
     else:
         job.priority, job.priorities, job.fixed_priority = like.priority, like.priorities, like.fixed_priority
+    controller.policies.tried(job)
     if job.runs and job.begin > controller.cluster.now:
         # That it may start then was not told of one on hold.
         controller.agenda.at(job.begin, "due")

@@ -158,6 +158,14 @@ class Policies:
         """A job was planned: its next number counts the CPUs that it would have, such as all of its nodes."""
         job.planned_cpus = self.cpus_planned(job, partition) or job.planned_cpus
 
+    def tried(self, job: ControlledJob) -> None:
+        """A job has a number, and is tried: with select/linear its next one counts all CPUs of its nodes.
+
+        There each try notes the nodes that it finds, that of a submission, too; elsewhere a plan does (recorded).
+        """
+        if self.counts_cpus and self._cluster.nodes_for.whole_nodes and not job.held_by:
+            self.planned(job, job.partitions[0])
+
     def counts_otherwise(self, job: ControlledJob, partition: Partition) -> bool:
         """Whether a job will count with other CPUs once it is planned."""
         cpus = self.cpus_planned(job, partition) if self.counts_cpus else 0.0

@@ -58,7 +58,7 @@ class Observer:
 
 def shown_priority(job: Job) -> int:
     """Of a job in several partitions that of the one that was tried last (observation P3 of partitions)."""
-    if len(job.priorities) < 2:
+    if len(job.priorities) < 2 or job.on_hold:
         return int(job.priority)
     return int(min(job.priorities.values()) if job.run is None else job.number_in(job.run.partition))
 
