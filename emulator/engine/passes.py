@@ -284,6 +284,10 @@ class Passes(Part):
             self.main_at = at
             self.agenda.at(at, "pass", at, rank=Rank.PASS if self.ideal else Rank.OTHER)
 
+    def went_over(self, at: float) -> None:
+        """The interval of the main loop was over last before the first submission."""
+        self._interval_at = at
+
     def interval(self) -> None:
         """The interval of the main loop is over: the pass that follows goes over the whole queue."""
         self._interval_at = self.cluster.now

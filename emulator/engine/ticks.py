@@ -89,7 +89,7 @@ class Ticks(Part):
             self._every(passes.bf_interval, "backfill", passes.first_glance())
         if "main" in passes.loops and not self.ideal:
             interval = parameters.sched_interval
-            self._every(interval, "main", self._first_round(interval) if timing.round else passes.first_interval)
+            self._every(interval, "main", self._first_full() if timing.round else passes.first_interval)
         if self._period:
             self._period_due = timing.decays_since % self._period
             self._every(self._period, "period", self._period_due)
@@ -103,6 +103,15 @@ class Ticks(Part):
         at = -self.timing.uptime
         while at < 0:
             at = self.timing.round_after(at, period)
+        return at
+
+    def _first_full(self) -> float:
+        """The first round that goes over the whole queue; that before it counts for passes after submissions, too."""
+        interval = self.parameters.sched_interval
+        before, at = -math.inf, -self.timing.uptime
+        while at < 0:
+            before, at = at, self.timing.round_after(at, interval)
+        self._passes.went_over(before)
         return at
 
     def _every(self, period: float, kind: Kind, first: float) -> None:
