@@ -118,11 +118,13 @@ def timing_of(inputs: Inputs) -> Timing:
             round=period,
             round_phase=first,
             rounds_seen=clock.rounds_seen,
-            ping=RECORDED_SLURMD_TIMEOUT // 3,
         )
     if clock.glances is not None:
         first, period = clock.glances
         timing = replace(timing, glance=period, glance_phase=first, glances_seen=clock.glances_seen)
+    if clock.rounds is not None or clock.backfill is not None:
+        # The recorder notes one of these; it states this timeout.
+        timing = replace(timing, ping=RECORDED_SLURMD_TIMEOUT // 3)
     return replace(
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,
