@@ -41,6 +41,7 @@ class Compiled:
         runs: running jobs by planned end.
         searches: those of a cycle of backfill.
         outlooks: what these find on the nodes as runs end.
+        up: which nodes were up in the last cycle.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -54,6 +55,7 @@ class Compiled:
         self.selector = Selector(self._cluster.machine)
         self.outlooks = Outlooks(self._cluster, self.selector, self.runs)
         self._codes = Codes()
+        self.up = b""
 
     def take_back(self, slots: Slots) -> None:
         """What a cycle kept is wanted no more: the next one may have the room for it."""

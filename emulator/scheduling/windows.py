@@ -359,6 +359,9 @@ class Windows(WindowPlan):
         self._sought = not at_limit and (planned or self._cluster.licenses_free(job))
         if not self._sought or self._needs_more_nodes(job, partition):
             return None
+        if self._lacks_nodes(job, partition):
+            self._sought = False
+            return None
         if self._controls.give_up_late(job):
             self._sought = False
             return None
@@ -559,6 +562,18 @@ class Windows(WindowPlan):
             soon = self._cluster.parameters.sched_interval <= OFTEN
             accounting.forget(job, "Priority" if soon else "None")
         return bool(reason)
+
+    def _lacks_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether too few nodes are up for a job, or not those that it names: none are sought then."""
+        if self._cluster.machine.all_up:
+            return False
+        want, up = job.wants[partition.name], self._cluster.up_in(partition)
+        if job.options.exclude:
+            names = [name for name in job.options.exclude if name in self._cluster.machine.index]
+            up = up & ~self._cluster.machine.mask_of(names)
+        if want.required is not None and not want.some_required and bool((want.required & ~up).any()):
+            return True
+        return int(up.sum()) < want.min_nodes
 
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
         """Whether limits allow a job fewer nodes than it needs, whatever others have: none are sought then."""

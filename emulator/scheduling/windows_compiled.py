@@ -302,6 +302,9 @@ class CompiledWindows(Windows):
         of_others = of_others or (epilogs is not None and bool(epilogs.any()))
         parted = self._by_users and self._cluster.users_part
         again = bool(of_others or not self._by_kind or parted or self._controls.rows.any_share)
+        # Of a job for which too few nodes are up none are sought.
+        before, self._compiled.up = self._compiled.up, self._cluster.machine.up.tobytes()
+        again = again or before != self._compiled.up
         if again:
             self._compiled.steady.clear()
         return again
@@ -495,6 +498,8 @@ class CompiledWindows(Windows):
         if not coded or job.options.licenses or self._may_have_more(job, partition):
             return False
         if accounting is not None and (accounting.binds(job, partition) or job.reserves_nothing):
+            return False
+        if self._lacks_nodes(job, partition):
             return False
         return self._is_simple(job, partition)
 
