@@ -205,7 +205,7 @@ class NodeStates(Part):
         self.set([node], state, reason)
         if reason != ANSWERED:
             # A pass follows the answer of one that an operator has resumed (the controller's log).
-            self.passes.request_in_turn(0.0)
+            self.passes.request_for_answer()
 
     def change(self, nodes: Iterable[int], state: str, reason: str) -> None:
         """Nodes change, and the loops look at it."""

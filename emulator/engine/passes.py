@@ -254,21 +254,32 @@ class Passes(Part):
         Args:
             lag: seconds until it comes at the earliest, where the rounds of the controller's loop are not known.
         """
-        now, parameters, timing = self.cluster.now, self.parameters, self.timing
         if self.ideal:
-            self.request(now)
+            self.request(self.cluster.now)
             return
-        if self._batch_at <= now:
-            first = self.first_interval
-            last = now - (now - first) % parameters.sched_interval if "main" in self.loops else now
-            if timing.round:
-                last = self._interval_at
-            last = max(self._batch_at, last)
-            delayed = last + parameters.batch_sched_delay
-            if timing.round:
-                delayed = timing.round_after(last, parameters.batch_sched_delay)
-            self._batch_at = max(timing.pass_at(now + lag), delayed)
+        if self._batch_at <= self.cluster.now:
+            self._batch_at = self._in_turn(lag)
         self.request(self._batch_at)
+
+    def _in_turn(self, lag: float) -> float:
+        now, parameters, timing = self.cluster.now, self.parameters, self.timing
+        first = self.first_interval
+        last = now - (now - first) % parameters.sched_interval if "main" in self.loops else now
+        if timing.round:
+            last = self._interval_at
+        last = max(self._batch_at, last)
+        delayed = last + parameters.batch_sched_delay
+        if timing.round:
+            delayed = timing.round_after(last, parameters.batch_sched_delay)
+        return max(timing.pass_at(now + lag), delayed)
+
+    def request_for_answer(self) -> None:
+        """A node has answered that was resumed: a pass is queued as for a submission.
+
+        Where it answers while the pass of its round still goes on none follows, which only what was seen tells.
+        """
+        if self.ideal or self._batch_at > self.cluster.now or self.timing.may_pass_at(self._in_turn(0.0)):
+            self.request_in_turn(0.0)
 
     @property
     def first_interval(self) -> float:

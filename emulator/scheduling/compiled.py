@@ -55,7 +55,7 @@ class Compiled:
         self.selector = Selector(self._cluster.machine)
         self.outlooks = Outlooks(self._cluster, self.selector, self.runs)
         self._codes = Codes()
-        self.up = b""
+        self.up = self._cluster.machine.up.tobytes()
 
     def take_back(self, slots: Slots) -> None:
         """What a cycle kept is wanted no more: the next one may have the room for it."""

@@ -20,6 +20,8 @@ AS_GOOD_AS_THERE = 1e-6
 """Of a second or a round: what is as near to the next one counts as that."""
 TOO_CLOSE = 0.02
 """Seconds within which it is chance whether a round that was not seen comes before or after something."""
+NEARBY = 1.5
+"""Seconds by which a pass that was seen may lie beside when it was to be."""
 SURE = 8.0
 """Seconds between two rounds that were seen, at most, within which those between are known."""
 _CODES = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
@@ -101,6 +103,12 @@ class Timing:
         known = 0 < behind < len(seen) and seen[behind] - seen[behind - 1] < SURE
         made_none = known and found - seen[behind - 1] > AS_GOOD_AS_THERE
         return self.round_at(found + TOO_CLOSE) if made_none and found - at < TOO_CLOSE else found
+
+    def may_pass_at(self, at: float) -> bool:
+        """Whether a pass was seen at a time or a little before or behind it, or it is not known."""
+        seen = self.rounds_seen
+        behind = bisect_left(seen, at - NEARBY)
+        return not 0 < behind < len(seen) or seen[behind] < at + NEARBY
 
     def glance_at(self, at: float) -> float:
         """When backfill's thread wakes up that is to wake up at a time: when it was seen to if that is near."""
