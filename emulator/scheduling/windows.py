@@ -33,6 +33,7 @@ from emulator.state.run import YEAR, State
 from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Choice, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
+from slurm_sim_plugins.select.capacity import capacity_of
 from slurm_sim_plugins.select.linear import is_even
 
 SOON = 500.0
@@ -149,6 +150,7 @@ class Windows(WindowPlan):
         self._tasks: Counter[int | None] = Counter()
         self._task: tuple[int | None, str, str] | None = None
         self._sought = self._counted = True
+        self._lacked: dict[tuple[int, str], bool] = {}
         self._even: bool | None = None
         self._alike: dict[Sought, float] = {}
         self.counts_cpus = cluster.policies.counts_cpus
@@ -568,12 +570,21 @@ class Windows(WindowPlan):
         if self._cluster.machine.all_up:
             return False
         want, up = job.wants[partition.name], self._cluster.up_in(partition)
-        if job.options.exclude:
-            names = [name for name in job.options.exclude if name in self._cluster.machine.index]
-            up = up & ~self._cluster.machine.mask_of(names)
         if want.required is not None and not want.some_required and bool((want.required & ~up).any()):
             return True
-        return int(up.sum()) < want.min_nodes
+        if not self._cluster.parameters.rules.UNFIT_NODES_ARE_LACKED:
+            if job.options.exclude:
+                up = up & ~known_nodes(job.options.exclude, self._cluster)
+            return int(up.sum()) < want.min_nodes
+        key = job.request_class, partition.name
+        if key not in self._lacked:
+            self._lacked[key] = not any(self._fitting(want, up & choice.mask) for choice in want.choices)
+        return self._lacked[key]
+
+    def _fitting(self, want: Want, up: Mask) -> bool:
+        """Whether as many nodes as a job needs are among some, whatever others have of them."""
+        room = capacity_of(want, self._cluster.machine, self._cluster.machine.free(), up)
+        return int((room > 0).sum()) >= want.min_nodes
 
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
         """Whether limits allow a job fewer nodes than it needs, whatever others have: none are sought then."""

@@ -15,6 +15,9 @@ PATHS = sorted(Path(__file__).with_name("recorded").glob("*.yaml"))
 OPEN: dict[str, str] = {
     "cleared_beside_suspended_22": "reasons: once the limit of a suspended job is over, another waits for resources",
     "planned_nodes_known_24": "reasons: after a plan a limit's reason goes away in 24.11, here it stays",
+    "too_few_fit_22": "reasons: a new job says at once that it lacks nodes which are down, here Priority",
+    "too_few_fit_24": "the same",
+    "too_few_fit_26": "the same",
     "whole_gpus_of_plans_24": "reasons: backfill goes round once more in 24.11, and takes that of a limit from a job",
 }
 """Recordings with which the emulator does not agree yet, and why."""

@@ -497,6 +497,11 @@ def _tested_arrays(conf: SlurmConf) -> str:
     return "arrays in long queues (bf_max_job_test)" if backfill else ""
 
 
+def _lacked_nodes(conf: SlurmConf) -> str:
+    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
+    return "jobs behind those that wait for nodes which are down (bf_max_job_test)" if backfill else ""
+
+
 def _planned_with_licenses(conf: SlurmConf) -> str:
     return "reasons of jobs that lack licences" if conf.parameters.flag("SchedulerParameters.bf_licenses") else ""
 
@@ -700,6 +705,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_KNOW_GPUS": _shares,
     "PLANS_ARE_NEWS": _cycles,
     "STARTED_TASKS_ARE_TESTS": _tested_arrays,
+    "UNFIT_NODES_ARE_LACKED": _lacked_nodes,
     "OVERDUE_RUNS_ARE_GONE": _overdue,
     "DUE_RUNS_ARE_GONE": _overdue,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,

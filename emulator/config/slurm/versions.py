@@ -767,6 +767,14 @@ class Rules:
         "not named in the release notes; the controller's log shows the cycles",
         *("tests_of_tasks_22", "tests_of_tasks_24", "tests_of_tasks_26"),
     )
+    UNFIT_NODES_ARE_LACKED: bool = _rule(
+        "24.11",
+        "a job does not count for bf_max_job_test for which too few nodes are up that have its features, CPUs and "
+        "memory",
+        "it does, unless too few nodes of its partition are up, whatever these have",
+        "not named in the release notes; a dozen submissions to each of three versions show it",
+        *("too_few_up_22", "too_few_up_24", "too_few_fit_22", "too_few_fit_24", "too_few_fit_26"),
+    )
     OVERDUE_RUNS_ARE_GONE: bool = _rule(
         "24.11",
         "jobs are planned as if a run that has passed its limit was over by now, whatever OverTimeLimit and KillWait "
