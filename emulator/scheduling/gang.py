@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
+import numpy as np
+
 from emulator.scheduling.preempt import candidates, overlaps, preempt_mode, takes_part
 from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
@@ -160,6 +162,25 @@ class Rows:
         many = self.depth(job, partition)
         usable = usable & ~self._not_shared(gone) & self._may_share(job, partition)
         return self._shared.later(job, partition, usable, many, free, gone)
+
+    @property
+    def counts_in_plans(self) -> bool:
+        """Whether jobs are planned by how many others are on nodes: with select/linear, where some share."""
+        return self._shared is not None and self.gang is None and self._cluster.nodes_for.whole_nodes
+
+    def by_counts(self, job: Job, partition: Partition, free: Free, gone: Collection[int]) -> tuple[Free, Mask]:
+        """What select/linear plans a job with, once some are gone: nodes with fewer others than OverSubscribe says.
+
+        One other is allowed where it may share with none, and so may be planned for now though it cannot start (its
+        log).
+        """
+        assert self._shared is not None
+        others = self._cluster.no_nodes().astype(np.int64)
+        for other in (*self._cluster.running.values(), *self._cluster.suspended.values()):
+            if other.run is not None and other.id not in gone:
+                others[list(other.run.allocation.nodes)] += 1
+        most = max(partition.oversubscribe_jobs - 1, 1) if takes_part(job, partition) else 1
+        return self._shared.without_cores(free), ~self._not_shared(gone) & (others <= most)
 
     def once_clear(
         self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]

@@ -326,6 +326,13 @@ class SharedRows:
             self._rows = rows
         return None if found is None else found[1]
 
+    def without_cores(self, free: Free) -> Free:
+        """What is free if no job has cores."""
+        free = free.copy()
+        self._leave(free, 0)
+        free.jobs[:] = 0
+        return free
+
     def _over_others(
         self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool, free: Free
     ) -> tuple[Cores, Allocation] | None:

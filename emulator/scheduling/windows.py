@@ -980,6 +980,11 @@ class Windows(WindowPlan):
     ) -> Allocation | None:
         """Where a job fits with what will be free at a time."""
         cluster = self._cluster
+        if self._controls.rows.counts_in_plans:
+            free, others = self._controls.rows.by_counts(job, partition, free, self._gone_at(time))
+            by_size = want.largest_first or (want.first_fit and not self._is_even())
+            want = replace(want, unweighed=True, first_fit=False, largest_first=by_size, unmarked=())
+            return cluster.choose(want, free, usable & others)
         if self._habits.busy_nodes and free is not cluster.free:
             want = replace(want, in_use=self._in_use, by_looks=False)
         if time > cluster.now and (want.weights_now_only or want.first_fit):
@@ -1037,12 +1042,18 @@ class Windows(WindowPlan):
 
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
-        cluster, rows = self._cluster, self._controls.rows
+        rows = self._controls.rows
         if not rows.shares(job, partition):
             return None
+        return rows.later(job, partition, usable, free, self._gone_at(time))
+
+    def _gone_at(self, time: float) -> set[int]:
+        """Runs that are over at a time, as they are planned."""
+        cluster = self._cluster
+        if time <= cluster.now:
+            return set()
         end_of = cluster.end_by_limit if self._any_goes_over() else cluster.planned_end
-        gone = {other.id for other in cluster.running.values() if end_of(other) <= time}
-        return rows.later(job, partition, usable, free, gone)
+        return {other.id for other in cluster.running.values() if end_of(other) <= time}
 
     def _future(self, job: Job, partition: Partition) -> Future:
         """What will be free, for jobs of a partition."""

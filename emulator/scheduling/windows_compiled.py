@@ -499,7 +499,7 @@ class CompiledWindows(Windows):
             return False
         if accounting is not None and (accounting.binds(job, partition) or job.reserves_nothing):
             return False
-        if self._lacks_nodes(job, partition):
+        if self._lacks_nodes(job, partition) or self._controls.rows.counts_in_plans:
             return False
         return self._is_simple(job, partition)
 
