@@ -241,7 +241,16 @@ class Passes(Part):
         return at
 
     def reservation_begins(self, name: str) -> None:
-        """The controller's loop has seen that a reservation has begun, and queues a pass as for a submission."""
+        """The controller's loop has seen that a reservation has begun, and queues a pass as for a submission.
+
+        When it looks is not known to the round: where no pass was seen then, but one before the next look, it is that.
+        """
+        now = self.cluster.now
+        if not self.ideal and self._batch_at <= now and not self.timing.may_pass_at(self._in_turn(0.0)):
+            seen = self.timing.seen_within(now, NOTICED)
+            if seen is not None:
+                self.agenda.at(seen, "reservation begins", name)
+                return
         self.moved()
         self.request_in_turn(0.0)
 

@@ -110,6 +110,12 @@ class Timing:
         behind = bisect_left(seen, at - NEARBY)
         return not 0 < behind < len(seen) or seen[behind] < at + NEARBY
 
+    def seen_within(self, at: float, seconds: float) -> float | None:
+        """The first pass that was seen behind a time, within so many seconds; None for none."""
+        behind = bisect_right(self.rounds_seen, at)
+        found = self.rounds_seen[behind] if behind < len(self.rounds_seen) else math.inf
+        return found if found < at + seconds else None
+
     def glance_at(self, at: float) -> float:
         """When backfill's thread wakes up that is to wake up at a time: when it was seen to if that is near."""
         place = bisect_left(self.glances_seen, at)
