@@ -194,9 +194,10 @@ def _by_records(jobs: list[Job]) -> list[Job]:
     for place, job in enumerate(jobs):
         first.setdefault(job.request.array or job.id, place)
 
-    def order(job: Job) -> tuple[int, bool, float]:
+    def order(job: Job) -> tuple[int, bool, float, int]:
         start = job.runs[0].start if job.runs else 0.0
-        return first[job.request.array or job.id], not job.waits_with_others, -start
+        task = (job.request.task or 0) if job.runs else 0
+        return first[job.request.array or job.id], not job.waits_with_others, -start, -task
 
     return sorted(jobs, key=order)
 

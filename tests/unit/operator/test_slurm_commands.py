@@ -475,6 +475,19 @@ def test_a_hold_of_a_running_job_is_its_reason_and_tasks_get_one_priority_when_r
     assert len({job.priority for job in tasks}) == 1
 
 
+def test_of_tasks_that_started_together_the_last_gets_its_priority_first() -> None:
+    conf = parse_slurm_conf(CONF + "PriorityType=priority/basic\n", "slurm.conf")
+    texts = [(10.0, "scontrol hold 1"), (15.0, "scontrol release 1")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    controller = Controller(
+        conf, [JobRequest(1, 0.0, 60.0, parse_sbatch(["-n1", "-t2", "--array=0-2"]), "ada")], actions
+    )
+    controller.run(16)
+    priorities = [job.priority for job in controller.cluster.jobs.values()]
+    assert priorities == sorted(priorities)
+    assert len(set(priorities)) == len(priorities)
+
+
 @pytest.mark.parametrize(("before", "refused"), [([], 0), ([(5.0, "scontrol hold 2")], 1)])
 def test_a_priority_releases_no_job_that_is_on_hold(before: list[tuple[float, str]], refused: int) -> None:
     words = ["-N 4 -t 1 --exclusive", "-N 4 -t 1 --exclusive"]
