@@ -99,6 +99,7 @@ class Machine:
         cores: cores of a unit.
         sockets: of each node.
         kept: CPUs of each node that are kept for the system.
+        kept_memory: mebibytes of each node that are kept for the system, beside those of ``memory``.
         in_file: where the file names each node, among all of them.
         kinds: of what kind each node is; nodes of which ``slurm.conf`` says the same are of one kind.
         weight: low ones are taken first.
@@ -148,6 +149,7 @@ class Machine:
     shared: bool = False
     sockets: Ints | int = 1
     kept: Ints | int = 0
+    kept_memory: Ints | int = 0
     in_file: Ints | int = 0
     kinds: Ints | int = 0
     tree: Tree | Blocks | None = None

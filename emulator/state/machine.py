@@ -124,6 +124,7 @@ def machine_of(
         shared="CR_MEMORY" in counted and not linear,
         sockets=_column([node.sockets for node in nodes]),
         kept=kept,
+        kept_memory=_column([node.system_memory for node in nodes]),
         in_file=_in_file(nodes, in_file or nodes),
         kinds=_kinds(nodes, in_file or nodes),
         tree=_wiring(conf.topology, conf, index),

@@ -189,8 +189,9 @@ def _with_memory(want: Want, asked: Asked) -> Want:
 
 
 def _memory_differs(asked: Asked) -> bool:
-    """Whether nodes of the partition have more memory than others."""
-    return len(np.unique(asked.cluster.machine.memory[asked.partition.nodes])) > 1
+    """Whether nodes of the partition have more memory than others, or some of it is kept for the system."""
+    machine, nodes = asked.cluster.machine, asked.partition.nodes
+    return len(np.unique(machine.memory[nodes])) > 1 or bool(np.any(nodes & (machine.kept_memory > 0)))
 
 
 def _with_gres(want: Want, asked: Asked) -> Want:

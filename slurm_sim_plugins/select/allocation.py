@@ -182,6 +182,9 @@ def _most_tasks(want: Want, machine: Machine, free: Free) -> Ints:
 
 def _memory_given(want: Want, machine: Machine, taken: Ints, had: Ints, cpus: Ints) -> Ints:
     """Memory on nodes that were taken, given the units and CPUs that a job has there; nothing if it wants none."""
+    if want.memory_of_first:
+        # With select/linear it counts with what nodes keep for the system, too.
+        return (machine.memory + machine.kept_memory)[taken]
     if want.all_memory:
         return machine.memory[taken]
     if want.memory_per_node:

@@ -43,7 +43,7 @@ def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want
     """The same, of nodes with as much memory as the first has that is looked at, where a job takes all of it.
 
     Nodes in use are looked at as it is planned, and as it starts only those of jobs that it may preempt. (Asked of
-    three versions.)
+    three versions.) What the first keeps for the system (MemSpecLimit) counts, but not of the others (asked, too).
     """
     if not want.memory_of_first:
         return want
@@ -53,7 +53,9 @@ def _with_memory(want: Want, machine: Machine, free: Free, usable: Mask) -> Want
     if want.some_required and want.required is not None:
         looked_at = looked_at & want.required
     nodes = np.flatnonzero(looked_at & want.suited)
-    return replace(want, memory_per_node=int(machine.memory[nodes[0]])) if len(nodes) else want
+    if not len(nodes):
+        return want
+    return replace(want, memory_per_node=int((machine.memory + machine.kept_memory)[nodes[0]]))
 
 
 def _first_fit(view: NodeView, machine: Machine) -> Allocation | None:
