@@ -340,9 +340,12 @@ class Accounting:
         return known.for_another()
 
     def _try_in(self, job: LimitedJob, partition: Partition) -> None:
-        """A job in several partitions is limited by the quality of service of that in which it is tried (recorded)."""
+        """A job in several partitions is limited by the quality of service of that in which it is tried (recorded).
+
+        One that has started counts where it did, whatever is asked of its partitions later.
+        """
         account = job.account
-        if account is None or not self._several_qos:
+        if account is None or not self._several_qos or account.meter is not None:
             return
         if account.of_partition == self._partition_qos.get(partition.name, ""):
             return
