@@ -30,6 +30,7 @@ from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
 from emulator.state.job import Job
+from emulator.state.partition import Partition
 from emulator.state.run import State
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import Dependency
@@ -229,7 +230,7 @@ class Arrivals(Part):
         if accounting is None:
             if jobs[0].unfit and not unasked:
                 raise RejectedError(jobs[0].unfit)
-            self._check_nodes_of_reservation(jobs[0])
+            self._check_nodes_of_reservation(jobs)
             return
         most = accounting.most_nodes(jobs[0])
         for job in jobs if most < math.inf else ():
@@ -241,7 +242,7 @@ class Arrivals(Part):
         if jobs[0].unfit and not (limited or unasked):
             raise RejectedError(jobs[0].unfit)
         if not limited:
-            self._check_nodes_of_reservation(jobs[0])
+            self._check_nodes_of_reservation(jobs)
         for job in jobs[1:]:
             accounting.join(job, jobs[0])
         for job in jobs:
@@ -269,17 +270,19 @@ class Arrivals(Part):
         if any(one is not None and not one.admits(job) for one in named):
             raise RejectedError(RESERVATION_DENIED)
 
-    def _check_nodes_of_reservation(self, job: Job) -> None:
-        """Refuse a job for which the reservation that it names, and that has begun, has not the nodes, or is over.
+    def _check_nodes_of_reservation(self, jobs: list[Job]) -> None:
+        """Refuse jobs for which the reservation that they name, and that has begun, has not the nodes, or is over.
 
         One that is over for more than a second is still there until the next sweep. Nodes that others keep meanwhile do
         not count, unless they keep all (asked of three versions).
         """
+        job = jobs[0]
         own = self.reservations.of(job)
         if own is None or own.flags & {"ANY_NODES", "FLEX"} or job.request.options.held:
             return
         if self.cluster.now >= own.end + 1:
-            raise RejectedError(NOT_OF_RESERVATION)
+            self._hold_late(jobs)
+            return
         if not own.active(self.cluster.now):
             return
         if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
@@ -293,6 +296,22 @@ class Arrivals(Part):
             last = job.partitions[-1]
             lack = lack_of(job, last, self.cluster, last.nodes & own.nodes)
             raise RejectedError(f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE)
+
+    def _hold_late(self, jobs: list[Job]) -> None:
+        """Jobs whose reservation is over are refused; those of several partitions are put on hold.
+
+        The first partition in which they are tried takes their priority, and the others find them on hold (recorded).
+        From 26.05 on these have as many nodes as they want, at least.
+        """
+        partitions: Sequence[Partition] = jobs[0].partitions
+        if self.parameters.rules.LATE_JOBS_MUST_FIT:
+            partitions = [one for one in partitions if jobs[0].wants[one.name].min_nodes <= np.count_nonzero(one.nodes)]
+        if len(partitions) < 2:
+            raise RejectedError(NOT_OF_RESERVATION)
+        for job in jobs:
+            job.hold("JobHeldAdmin")
+        if not jobs[0].options.priority:
+            self.policies.pass_number_over()
 
     def _free_ids(self, after: int) -> Iterator[int]:
         """Ids that no submission has, for tasks of an array."""

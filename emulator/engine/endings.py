@@ -191,9 +191,9 @@ class Endings(Part):
         for name in [name for name in kept if name in over]:
             goes_on = "NO_HOLD_JOBS_AFTER" in kept.pop(name).flags
             for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:
-                if goes_on:
-                    self._goes_on_without(job)
-                elif job.held_by != "JobHeldAdmin":
+                # Once they are released, those on hold start outside of it (recorded in three versions).
+                self._goes_on_without(job)
+                if not goes_on and job.held_by != "JobHeldAdmin":
                     job.hold(f"Reservation_{name}_was_deleted")
                     job.reason = job.held_by
             self.passes.moved()

@@ -451,6 +451,12 @@ def _apart(conf: SlurmConf) -> str:
     return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
 
 
+def _late_jobs(conf: SlurmConf) -> str:
+    """Whether some partitions have fewer nodes than others."""
+    sizes = {len(partition.nodes) for partition in conf.partitions}
+    return "jobs that name several partitions, for reservations that are over" if len(sizes) > 1 else ""
+
+
 def _several(conf: SlurmConf) -> str:
     """Whether some partitions share otherwise than others."""
     ways = {(partition.oversubscribe, partition.oversubscribe_jobs) for partition in conf.partitions}
@@ -645,6 +651,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_OF_GPUS_HAVE_CPUS": _tasks_and_gpus,
     "DEVICES_GO_BY_CPUS": _near_cores,
     "DEVICES_GO_BY_TASKS": _near_cores,
+    "LATE_JOBS_MUST_FIT": _late_jobs,
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
     "GPUS_GO_BY_SOCKETS": _per_socket,
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,

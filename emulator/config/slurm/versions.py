@@ -297,6 +297,13 @@ class Rules:
         "not named in the release notes; questions to each of three versions show it",
         *("gpus_near_cores_24", "gpus_near_cores_26"),
     )
+    LATE_JOBS_MUST_FIT: bool = _rule(
+        "26.05",
+        "a job for a reservation that is over is refused if only one of its partitions has as many nodes as it wants",
+        "one of several partitions is put on hold, whatever these have",
+        "not named in the release notes; recordings of three versions show it",
+        *("late_for_reservation_24", "late_for_reservation_26"),
+    )
     GPUS_GO_BEYOND_TASKS: bool = _rule(
         "24.11",
         "a job of --gpus that states fewer tasks than its GPUs need nodes, and no number of nodes, gets as many nodes; "
