@@ -225,13 +225,25 @@ class Binding:
     ) -> int:
         """How many devices a node gives for the sockets of a job's cores, and for others, if it is to have more.
 
-        From 24.11 on it gives those of others for a socket that has fewer, as far as there are any. (Asked.)
+        From 24.11 on it gives those of others for a socket that has fewer, or that are near none, as far as there are
+        any. (Asked.)
         """
         there: list[int] = self.free(free, request.name, request.kind)[:, node].tolist()
         count, of_others = request.per_socket, self.by_cpus
         given = [count if of_others else min(own, count) for own, had in zip(there, cores, strict=True) if had]
         more = [count for own, had in zip(there, cores, strict=True) if not had and own >= count]
-        return min(sum(given) + sum(more[: max(least - len(given), 0)]), sum(there))
+        wanted = [kind for kind in free if kind[0] == request.name and request.kind in ("", kind[1])]
+        in_all = sum(int(free[kind][node]) for kind in wanted)
+        far = 0 if of_others else min(in_all - sum(there), count * len(given) - sum(given))
+        return min(sum(given) + far + sum(more[: max(least - len(given), 0)]), in_all)
+
+    def lacks(self, free: Mapping[Gres, Ints], request: Request, nodes: Sequence[int], sockets: Ints) -> bool:
+        """Whether a node lacks devices for the sockets of a job's cores."""
+        if not request.per_socket:
+            return False
+        kinds = [kind for kind in free if kind[0] == request.name and request.kind in ("", kind[1])]
+        there = np.sum([free[kind][list(nodes)] for kind in kinds], axis=0)
+        return bool((there < sockets * request.per_socket).any())
 
     def elsewhere(self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int]) -> int:
         """How many devices a node gives that needs give none: one, where it is near none of the job's cores (22.05)."""

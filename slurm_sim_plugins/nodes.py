@@ -419,6 +419,7 @@ class Want:
         late_gres: whether resources of its tasks do not bound the CPUs with which a node counts as the one that fits
             best is chosen.
         each_gives_types: whether each node on which generic resources have types gives one of those wanted in all.
+        sure_of_sockets: whether each node must have the GPUs of all sockets of which the job has cores there.
         sure_of_gres: whether that node must have all generic resources that are wanted in all, though those of nodes
             before it count for the choice (they have types).
         left_out_singly: without so many nodes, one after the other, it is tried again where there may be only so many;
@@ -516,6 +517,7 @@ class Want:
     tasks_of_gpus: int = 0
     late_gres: bool = False
     each_gives_types: bool = False
+    sure_of_sockets: bool = False
     sure_of_gres: bool = False
     left_out_singly: int = 0
     of_rounds: bool = False

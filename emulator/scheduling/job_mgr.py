@@ -451,6 +451,7 @@ def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
         idle_nodes_lack=False,
         by_looks=False,
         least_loaded=want.least_loaded and not want.by_looks,
+        sure_of_sockets=False,
         sure_of_gres=False,
         of_rounds=False,
     )

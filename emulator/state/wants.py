@@ -207,6 +207,7 @@ def _with_gres(want: Want, asked: Asked) -> Want:
         gres=of_nodes,
         gpus_per_socket=of_socket,
         gpus_near_cores=bool(of_socket) and near,
+        sure_of_sockets=bool(of_socket) and near and rules.SOCKETS_NEED_THEIR_GPUS,
         gpus_by_cores=not rules.GPUS_GO_BY_SOCKETS,
         gres_total=of_all,
         gres_per_task=_counts(options.of_tasks),

@@ -8,7 +8,7 @@ from slurm_sim_plugins.binding import Reach
 from slurm_sim_plugins.gres import gres_given, with_gpus_of_sockets
 from slurm_sim_plugins.nodes import FAR, NO_GRES, Allocation, Free, Gres, Ints, Machine, Want, neighbours, shared
 from slurm_sim_plugins.select.capacity import core_threads, cores_left, cpus_with_memory_of, most_of_socket, units_of
-from slurm_sim_plugins.select.near_devices import with_devices
+from slurm_sim_plugins.select.near_devices import lacks_devices, with_devices
 from slurm_sim_plugins.sockets import Asked, Sockets
 
 NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
@@ -50,7 +50,7 @@ def allocate(
     if want.of_rounds and (memory > free.memory[taken]).any():
         return None
     gres = gres_given(want, machine, free, nodes, tasks, None if near is None else near.devices) if wanted else {}
-    if gres is None:
+    if gres is None or lacks_devices(want, machine, free, nodes, of_sockets):
         return None
     for kind in machine.no_consume & gres.keys():
         gres[kind] = [0] * len(nodes)

@@ -87,6 +87,15 @@ def reach_of(
     return machine.binding.reach(free.gres, asked, tasks, capacity, cores, threads, first=first, enforced=enforced)
 
 
+def lacks_devices(want: Want, machine: Machine, free: Free, nodes: Sequence[int], cores: dict[Gres, list[int]]) -> bool:
+    """Whether a node lacks devices for the sockets of a job's cores, where it must have them (from 26.05 on)."""
+    binding, by_socket = machine.binding, machine.by_socket
+    if not want.sure_of_sockets or binding is None or by_socket is None:
+        return False
+    sockets = by_socket.used(cores)
+    return any(binding.lacks(free.gres, one, nodes, sockets) for one in requests_of(want, machine))
+
+
 def with_devices(
     want: Want,
     machine: Machine,

@@ -652,6 +652,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "DEVICES_GO_BY_CPUS": _near_cores,
     "DEVICES_GO_BY_TASKS": _near_cores,
     "LATE_JOBS_MUST_FIT": _late_jobs,
+    "SOCKETS_NEED_THEIR_GPUS": _near_cores,
     "GPUS_GO_BEYOND_TASKS": _tasks_and_gpus,
     "GPUS_GO_BY_SOCKETS": _per_socket,
     "GPUS_STAY_WITH_TASKS": _tasks_and_gpus,

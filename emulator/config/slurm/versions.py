@@ -304,6 +304,14 @@ class Rules:
         "not named in the release notes; recordings of three versions show it",
         *("late_for_reservation_24", "late_for_reservation_26"),
     )
+    SOCKETS_NEED_THEIR_GPUS: bool = _rule(
+        "26.05",
+        "where gres.conf names the Cores= near GPUs, a job with --gpus-per-socket waits while a node has fewer of them "
+        "than all sockets of its cores there are to have",
+        "it starts with those that the node has",
+        "not named in the release notes; questions to each of three versions show it",
+        *("gpus_of_one_socket-24.11", "gpus_of_one_socket-26.05"),
+    )
     GPUS_GO_BEYOND_TASKS: bool = _rule(
         "24.11",
         "a job of --gpus that states fewer tasks than its GPUs need nodes, and no number of nodes, gets as many nodes; "

@@ -98,6 +98,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "DEVICES_GO_BY_CPUS": "",
         "DEVICES_GO_BY_TASKS": "",
         "LATE_JOBS_MUST_FIT": "jobs that name several partitions, for reservations that are over",
+        "SOCKETS_NEED_THEIR_GPUS": "",
         "GPUS_GO_BEYOND_TASKS": "",
         "GPUS_GO_BY_SOCKETS": "",
         "GPUS_STAY_WITH_TASKS": "",
