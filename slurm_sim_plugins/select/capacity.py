@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slurm_sim_plugins.devices import SHARED, SHARING
 from slurm_sim_plugins.nodes import FAR, Free, Ints, Machine, Mask, Want
@@ -194,6 +195,19 @@ def _kept_units(machine: Machine) -> Ints:
 def all_units(machine: Machine) -> Ints:
     """Units of each node, also those that are kept for the system: these count as used where loads are compared."""
     return machine.units + _kept_units(machine)
+
+
+def free_shares(want: Want, machine: Machine, free: Free) -> NDArray[np.float64]:
+    """Which share of each node is free, by which the least loaded go first.
+
+    Where a partition bounds the CPUs of each socket, only what is left of them counts.
+    """
+    units = free.units
+    loads = (want.least_loaded or want.by_looks) and not want.whole
+    if loads and machine.by_socket is not None and want.pool in machine.pool_sockets:
+        units = np.minimum(units, cores_left(want, machine, machine.by_socket, free).sum(axis=0))
+    shares: NDArray[np.float64] = units / all_units(machine)
+    return shares
 
 
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:

@@ -35,11 +35,11 @@ from slurm_sim_plugins.nodes import (
 )
 from slurm_sim_plugins.select.allocation import allocate
 from slurm_sim_plugins.select.capacity import (
-    all_units,
     capacity_of,
     core_threads,
     cores_of_sockets,
     counted_gres,
+    free_shares,
     units_of,
 )
 from slurm_sim_plugins.select.near_devices import no_more_than_tasks, reach_of, requests_of
@@ -100,7 +100,7 @@ def _with_named(want: Want, machine: Machine, free: Free, usable: Mask, choice: 
     Those for the first count may be among the nodes that it names, those for others are not (recorded).
     """
     named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required.copy()
-    left, share = capacity_of(want, machine, free, usable), free.units / all_units(machine)
+    left, share = capacity_of(want, machine, free, usable), free_shares(want, machine, free)
     for mask, count in choice.counts:
         some = _for_count(want, machine, left, share, choice, mask, count)
         if some is None:
@@ -357,7 +357,7 @@ def _pick(
     nodes count as the one that fits best is chosen, where they are not those of ``capacity``. ``near``: what nodes
     have, where devices are near some sockets. ``again``: whether any are left out at all.
     """
-    gres, share = counted_gres(want, machine, free), free.units / all_units(machine)
+    gres, share = counted_gres(want, machine, free), free_shares(want, machine, free)
     if gres is not None and want.cpus_per_gpu:
         gres = np.minimum(gres, capacity // want.cpus_per_gpu)
     if gres is not None and near is not None:
