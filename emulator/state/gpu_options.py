@@ -97,7 +97,7 @@ def _of_nodes(options: BatchOptions, in_all: int, on_node: int) -> str:
 
 def _of_tasks(options: BatchOptions, rules: Rules, in_all: int, on_node: int, of_task: int, tasks: int | None) -> str:
     words, many = "Failed to validate job spec", options.tasks_per_gpu
-    if many and options.tasks is not None and options.tasks % many:
+    if many and options.tasks is not None and options.tasks > many and options.tasks % many:
         return f"{words}, -n/--ntasks has to be a multiple of --ntasks-per-gpu."
     if not of_task:
         return ""

@@ -659,7 +659,9 @@ def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
     """GPUs that a job wants because only so many of its tasks may share one."""
     if options.tasks_per_gpu is None or options.tasks is None or any(one.name == GPU for one in options.gres):
         return ()
-    return ((GPU, "", -(-options.tasks // options.tasks_per_gpu)),)
+    # Of fewer tasks than may share one none wants any (asked of three versions).
+    few = options.tasks < options.tasks_per_gpu
+    return () if few else ((GPU, "", -(-options.tasks // options.tasks_per_gpu)),)
 
 
 def _choices(asked: Asked) -> tuple[Choice, ...]:

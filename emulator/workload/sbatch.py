@@ -324,7 +324,7 @@ def parse_sbatch(
         geometry = any(name == "extra-node-info" for name, _ in pairs)
         vars(asked)["newer"] = next((f"--{name}={value}" for name, value in pairs if name in NEWER), "")
         options = with_tasks_of_shape(_without_vain_hint(BatchOptions(**vars(asked)), geometry), geometry)
-        return _no_node_without_gpu(_no_node_without_task(options))
+        return _with_tasks_of_gpus(_no_node_without_gpu(_no_node_without_task(options)))
 
     asked_for: BatchOptions = components(arguments, script, parse)
     return asked_for
@@ -366,6 +366,14 @@ def _no_node_without_task(options: BatchOptions) -> BatchOptions:
         return options
     stated = options.most_stated if options.node_list else None
     return replace(options, min_nodes=tasks, max_nodes=None if most is None else tasks, stated_most=stated)
+
+
+def _with_tasks_of_gpus(options: BatchOptions) -> BatchOptions:
+    """Fewer tasks than its GPUs have (``--ntasks-per-gpu``): it has as many as these (asked of three versions)."""
+    if options.tasks_per_gpu is None or options.tasks is None or options.overcommit or (options.min_nodes or 1) > 1:
+        return options
+    gpus = _sum(options.gpus) or _sum(options.gres, GPU)
+    return replace(options, tasks=max(options.tasks, gpus * options.tasks_per_gpu))
 
 
 def _no_node_without_gpu(options: BatchOptions) -> BatchOptions:
