@@ -155,6 +155,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
     """A job has so many CPUs on each node for its memory; in newer versions its tasks share them."""
+    if rules.TASKS_SHARE_CPUS_OF_MEMORY and options.tasks and cpus <= (options.min_cpus or 0):
+        return  # --mincpus has it choose its nodes, and its tasks have what they want.
     # sbatch takes --cpus-per-task and --ntasks-per-node for --mincpus, too.
     if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > options.fewest_cpus:
         if options.tasks_per_node:

@@ -566,7 +566,10 @@ def _given(asked: Asked) -> int:
             # CPUs that tasks have for their memory do not count.
             least = max(asked.request.cpus_per_task * options.tasks_per_node, on_node)
         return max(_gpus_on_node(options) * asked.demand.cpus_per_gpu, least)
-    if not options.overcommit and (options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES):
+    raised = bool(asked.demand.per_cpu) and asked.per_task > asked.request.cpus_per_task
+    # Of a job that states no tasks, and has more CPUs for its memory, tasks have theirs alone.
+    goes_by_tasks = raised if options.tasks is None else rules.MIN_CPUS_CHOOSE_NODES
+    if not options.overcommit and not goes_by_tasks:
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:
         return max(on_node, asked.per_task if options.overcommit else asked.of_node)
