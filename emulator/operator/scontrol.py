@@ -252,6 +252,8 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
             if do is not None and left == fields:
                 do(job)
                 continue
+            if job.over:
+                raise InputError(f"job {job.id} is over: Job has already finished")
             try:
                 for key, value in with_tasks(job.options, left).items():
                     if key not in NO_CHANGE:

@@ -464,6 +464,15 @@ def test_a_job_that_has_run_is_requeued_and_one_that_waits_is_not() -> None:
     assert len(first.refused) == 1
 
 
+def test_a_job_that_is_over_is_not_updated_even_if_it_comes_back() -> None:
+    changes = ["Nice=50", "TimeLimit=1", "NumNodes=2", "Priority=7"]
+    commands = [(200.0 + at, f"scontrol update JobId=1 {change}") for at, change in enumerate(changes)]
+    found = run(["-N 1 -t 5"], [*commands, (250.0, "scontrol requeue 1")])
+    assert [words.endswith("Job has already finished") for _, words in found.refused] == [True] * 4
+    job = found.cluster.jobs[1]
+    assert (job.nice, job.limit, len(job.runs[1].allocation.nodes)) == (0, 300.0, 1)
+
+
 def test_a_hold_of_a_running_job_is_its_reason_and_tasks_get_one_priority_when_released() -> None:
     held = [(10.0, "scontrol hold 1"), (10.0, "scontrol hold 2")]
     words = ["-N 4 -t 2 --exclusive", "-t 2 --array=0-2"]
