@@ -13,7 +13,7 @@ from emulator.engine.telling import TIME_SLICE
 from emulator.scheduling.gang import Change
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
-from emulator.state.run import State
+from emulator.state.run import Run, State
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 
 SWEEP = 30.0
@@ -157,10 +157,18 @@ class Stints(Part):
         if job.id in self.cluster.suspended:
             self.rows.suspended_gives_up(job, run, gone)
         else:
-            self.rows.give_up(job, run, gone)
+            self._renew_in_gang(job, run, gone)
             self.ends_otherwise(job)
         self.passes.record_changed()
         self.passes.moved()
+
+    def _renew_in_gang(self, job: Job, run: Run, gone: Collection[int]) -> None:
+        """A running job leaves those that take turns, and comes back without some of its nodes (recorded)."""
+        gang = self.rows.gang if job.state is State.RUNNING else None
+        changes = gang.ended(job, run.partition) if gang is not None else []
+        self.rows.give_up(job, run, gone)
+        if gang is not None:
+            self.carry_out([*changes, *gang.started(job)])
 
     def resume_preempted(self) -> None:
         """Suspended jobs go on when all that they have is free again."""
