@@ -296,7 +296,12 @@ def _with_stated(job: Submission, fields: Fields) -> BatchOptions:
         asked = getattr(job.options, name)
         if asked not in (None, (), value):
             raise fields.error(f"{name} is {value!r} and, in the arguments, {asked!r}")
-    return replace(job.options, **stated)
+    options = job.options
+    if job.nodes is not None and options.min_nodes is None:
+        # What sbatch makes of both, where there are fewer tasks than nodes (recorded).
+        options = _options(fields, [f"-N{job.nodes}", *(job.arguments or ())], job.submit)
+        stated = {name: value for name, value in stated.items() if not name.endswith("_nodes")}
+    return replace(options, **stated)
 
 
 def _unlike(jobs: tuple[Submission, ...]) -> tuple[Submission, ...]:
