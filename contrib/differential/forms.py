@@ -12,6 +12,7 @@ import io
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,9 @@ BACKFILLS = ("queue_order", "sjf")
 PRIORITIES = ("basic", "sjf", "wfp", "multifactor")
 WALLTIMES = ("none", "none", "last_model", "last_two")
 DEPLOYMENTS = ("migrate", "kill", "reserve")
+LONGEST = 120
+"""Seconds after which a run counts as one that does not end."""
+ENDLESS = "endless 0"
 
 
 def words_of(machine: str, seed: int, folder: Path) -> list[str]:
@@ -138,6 +142,26 @@ def digest_of(machine: str, seed: int) -> str:
         return f"{found.hexdigest()[:24]} {sum(path.name == 'records.parquet' for path in files)}"
 
 
+class TakesTooLongError(BaseException):
+    """A run that does not end; no hook's error."""
+
+
+def ended_digest_of(machine: str, seed: int) -> str:
+    """The same of a run that ends, or ``ENDLESS``."""
+
+    def give_up(*_: object) -> None:
+        raise TakesTooLongError
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(LONGEST)
+    try:
+        return digest_of(machine, seed)
+    except TakesTooLongError:
+        return ENDLESS
+    finally:
+        signal.alarm(0)
+
+
 def _digests(python: str, form: str, machine: str, first: int, last: int) -> Iterator[str]:
     """Digests of another process, in one form."""
     words = [python, "-m", "contrib.differential.forms", "--digests", machine, "--seeds", f"{first}:{last}"]
@@ -157,20 +181,23 @@ def forms(seeds: str, machines: Sequence[str], python: str, digests: str | None)
     first, last = map(int, seeds.split(":"))
     if digests is not None:
         for seed in range(first, last):
-            sys.stdout.write(f"{seed} {digest_of(digests, seed)}\n")
+            sys.stdout.write(f"{seed} {ended_digest_of(digests, seed)}\n")
             sys.stdout.flush()
         return
-    different = 0
+    wrong = 0
     for machine in machines or MACHINES:
         pairs = [_digests(python, form, machine, first, last) for form in ("", "plain")]
-        ran, found = 0, list[int]()
+        ran, found, endless = 0, list[int](), list[int]()
         for number, (compiled, plain) in enumerate(zip(*pairs, strict=True)):
             ran += not compiled.rstrip().endswith(" 0")
             found += [first + number] if compiled != plain else []
-        different += len(found)
+            endless += [first + number] if ENDLESS in compiled + plain else []
+        wrong += len({*found, *endless})
         click.echo(f"{machine}: {last - first} seeds, {ran} left a run, {len(found)} differ {found or ''}")
-    if different:
-        raise click.ClickException(f"{different} differ")
+        if endless:
+            click.echo(f"{machine}: not over after {LONGEST} seconds: {endless}")
+    if wrong:
+        raise click.ClickException(f"{wrong} differ, or do not end")
 
 
 if __name__ == "__main__":
