@@ -102,7 +102,9 @@ def _is_plain(want: Want) -> bool:
 
 def _is_plain_on(want: Want, machine: Machine) -> bool:
     """Whether the machine has nothing that a plain request would have to go by."""
-    by_socket = want.node_sockets > 1 or (machine.by_socket is not None and want.socket_cores > 1)
+    # Of a socket that is counted as one some cores may be kept for the system.
+    parts = want.socket_cores > 1 or bool((machine.cores > 1).any())
+    by_socket = want.node_sockets > 1 or (machine.by_socket is not None and parts)
     one_by_one = machine.devices is not None or machine.binding is not None
     by_device = len(machine.gres) > MOST_KINDS or (one_by_one and want.gres)
     return not by_socket and not by_device and want.tree is tree.in_kernels(machine)
