@@ -112,7 +112,7 @@ def _with_cpus(want: Want, asked: Asked) -> Want:
         placed=FAR if _waits_for_more(asked) else _placed(options, asked.nodes, asked.whole, rules),
         dealt=options.placed_tasks * per_task if 0 < options.placed_tasks < (options.tasks or 0) else FAR,
         counted_tasks=0 if asked.whole_nodes else _counted_tasks(options, rules),
-        counted_most=_counted_most(options, rules),
+        counted_most=_counted_most(asked),
     )
 
 
@@ -471,11 +471,18 @@ def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
     return 0 if anywhere or not rules.COUNTED_NODES_HAVE_TASKS else options.tasks or 0
 
 
-def _counted_most(options: BatchOptions, rules: Rules) -> int:
-    """Nodes for all counts of features that there may be: as many as tasks need at least, one by one or on each."""
-    if not rules.TASKS_BOUND_COUNTED_NODES or options.tasks is None:
+def _counted_most(asked: Asked) -> int:
+    """Nodes for all counts of features that there may be: as many as tasks need at least, one by one or on each.
+
+    Before tasks bound them everywhere those of the least loaded nodes are no more than tasks. (Asked of three.)
+    """
+    options, rules, on_node = asked.options, asked.rules, asked.options.tasks_per_node
+    tasks = on_node if options.tasks is None and options.min_nodes is None else options.tasks
+    if tasks is None:
         return FAR
-    return -(-options.tasks // (options.tasks_per_node or 1))
+    if rules.TASKS_BOUND_COUNTED_NODES:
+        return -(-tasks // (on_node or 1))
+    return tasks if asked.partition.least_loaded and not options.spread else FAR
 
 
 def _below_min_nodes(asked: Asked) -> bool:
