@@ -96,7 +96,7 @@ MOST = {
     "whole nodes": {
         "passes of the main loop": 1072,
         "cycles of backfill": 623,
-        "searches": 4434,
+        "searches": 2305,
         "looks beside others": 0,
     },
     "few tried": {"passes of the main loop": 1072, "cycles of backfill": 576, "searches": 1044},
