@@ -99,7 +99,8 @@ class NodeStates(Part):
 
         Under ``ReturnToService=2`` a node that answers the controller is back (recorded). A node that has jobs answers
         when the controller has it end these jobs, before they and their epilogs are over; a node that has none answers
-        at a ping. A node that was drained before is drained when it is back.
+        at a ping, or has answered as the last one ended, which is noted a little later. A node that was drained before
+        is drained when it is back.
         """
         nodes = sorted(nodes)
         returns = self.parameters.return_to_service == RETURNS and not self.ideal
@@ -111,17 +112,16 @@ class NodeStates(Part):
         ends_jobs = {node for job in ended for node in _nodes_of(job)}
         self._set(nodes, "DOWN", reason, back)
         for node in back:
-            at = self.passes.pinged_at(node)
-            if node in ends_jobs:
-                at = self._told_to_end_jobs_at()
+            noted = self._noted_at(self.cluster.now if node in ends_jobs else self.passes.heard_at(node))
+            at = noted if noted >= self.cluster.now else self.passes.pinged_at(node)
             if at is not None:
                 self.agenda.at(at, "node answers", node)
 
-    def _told_to_end_jobs_at(self) -> float:
-        """When the controller notes that a node which is taken down now has answered that its jobs are to end."""
+    def _noted_at(self, told: float) -> float:
+        """When the controller notes that a node has answered which was told at a time that its jobs are to end."""
         if self.parameters.rules.ANSWERS_ARE_NOTED_IN_ROUNDS:
-            return self.timing.second_round_at(self.cluster.now + self.timing.job_overhead / 3) - BEFORE
-        return self.cluster.now + self.timing.job_overhead / 2
+            return self.timing.second_round_at(told + self.timing.job_overhead / 3) - BEFORE
+        return told + self.timing.job_overhead / 2
 
     def _set(self, nodes: list[int], state: str, reason: str, asked: dict[int, tuple[str, str]]) -> None:
         cluster = self.cluster

@@ -152,6 +152,10 @@ class Passes(Part):
         """When a node that nothing else happens on answers a ping; None if none is sent."""
         return None if self._pings is None else self._pings.answer_of(node, self.cluster.now)
 
+    def heard_at(self, node: int) -> float:
+        """When a node has answered the controller last, as a run began or ended there."""
+        return -self.timing.uptime if self._pings is None else self._pings.heard_at(node)
+
     def pinged(self) -> None:
         """Nodes answer the controller's ping."""
         assert self._pings is not None

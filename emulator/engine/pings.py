@@ -38,6 +38,10 @@ class Pings:
         for node in allocation.nodes:
             self._heard[node] = now
 
+    def heard_at(self, node: int) -> float:
+        """When something was heard of a node last, as a run began or ended there."""
+        return self._heard[node]
+
     def next(self, now: float) -> float:
         """When nodes answer the controller's next ping."""
         behind = -(now - self._first) % self._interval

@@ -1034,10 +1034,11 @@ class Rules:
     )
     ANSWERS_ARE_NOTED_IN_ROUNDS: bool = _rule(
         "24.11",
-        "that a node which is taken down has answered as its jobs were to end is noted in every second full second",
+        "that a node which is taken down has answered as its jobs were to end, or ended before, is noted in every "
+        "second full second",
         "it is noted at once",
         "not named in the release notes; the controller's log shows it",
-        *("down_answers_24", "answers_noted_24", "answers_noted_26"),
+        *("down_answers_24", "answers_noted_24", "answers_noted_26", "down_after_end_22", "down_after_end_24"),
     )
     POWER_RATES_BY_LOOK: bool = _rule(
         "24.11",
