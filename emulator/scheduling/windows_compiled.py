@@ -58,6 +58,9 @@ from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
+NO_PLAN = -1
+"""The number of a plan that is to begin anew."""
+
 
 @lru_cache(maxsize=8)
 def _names(nodes: int) -> Ints:
@@ -255,20 +258,7 @@ class CompiledWindows(Windows):
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         # 24.11 has a run that ends at the time that is tried still there.
         self._windows_behind = self._by_tries * (1 + self._own_ends)
-        self._terms = Terms(
-            cluster.now,
-            cluster.now + habits.window,
-            habits.resolution,
-            self._rounding,
-            self._own_ends,
-            habits.size,
-            int(self._plans_are_news),
-            self._windows_behind,
-            int(self._goes_on),
-            cluster.rest_of_second,
-            # select/linear takes ends one by one (recorded).
-            -1.0 if cluster.nodes_for.whole_nodes else habits.linear,
-        )
+        self._terms = self._terms_of_now()
         self._number = self._searches.begin(self._terms, bool(self._standing))
         self._stale = self._first_look = True
         named, by_priority = cluster.policies.names_victims, "PRIORITY" in cluster.parameters.preempt_mode
@@ -329,6 +319,8 @@ class CompiledWindows(Windows):
         super().preempted()
         self._look_at_limits()
         self._searches.more_may_start()
+        if self._cluster.now > self.now:
+            self._go_on_from_now()
 
     def started(self, job: Job) -> None:
         """As it says; where it has nodes for its user alone, these are not counted as such yet."""
@@ -340,6 +332,31 @@ class CompiledWindows(Windows):
         """What decides on jobs of a kind may be other from now on."""
         self._steady.clear()
         self._decided.clear()
+
+    def _terms_of_now(self) -> Terms:
+        """What holds for all searches from now on."""
+        cluster, habits = self._cluster, self._habits
+        return Terms(
+            cluster.now,
+            cluster.now + habits.window,
+            habits.resolution,
+            self._rounding,
+            self._own_ends,
+            habits.size,
+            int(self._plans_are_news),
+            self._windows_behind,
+            int(self._goes_on),
+            cluster.rest_of_second,
+            # select/linear takes ends one by one (recorded).
+            -1.0 if cluster.nodes_for.whole_nodes else habits.linear,
+        )
+
+    def _go_on_from_now(self) -> None:
+        """A cycle that has paused goes on later: nothing starts before that."""
+        self.now = now = self._cluster.now
+        self._terms, self._number = self._terms_of_now(), NO_PLAN
+        for sought in [sought for sought, time in self.tried.items() if time < now]:
+            del self.tried[sought]
 
     def _other_runs(self) -> None:
         super()._other_runs()
