@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -51,6 +51,8 @@ And the user of one that wants nodes for its user alone.
 """
 Sought = tuple[int, str, float, str]
 """What is sought: the class of the jobs, the partition, for how long, and the user where users have nodes alone."""
+Found = tuple[float, Allocation] | None
+"""When a run could start, and on which nodes; None for never."""
 
 
 @lru_cache(maxsize=65_536)
@@ -246,6 +248,8 @@ class Windows(WindowPlan):
         if not self._controls.rows.shares(job, partition) or partition.name in job.barred:
             return None
         cluster, limit = self._cluster, entry.shortest
+        if not cluster.licenses_free(job):
+            return None
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         usable = usable & ~self._kept(cluster.now, limit)
         shared = self._controls.rows.select(job, partition, usable)
@@ -420,7 +424,7 @@ class Windows(WindowPlan):
         later = later if later < math.inf else now + SOON
         clash = self.slots.first_end(later, self._step(later + limit), allocation.nodes)
         self._open = None
-        return (later, allocation) if clash is None else self._hole_from(job, partition, limit, clash)
+        return (later, allocation) if clash is None else self._later_from(self._hole_from, job, partition, limit, clash)
 
     def not_before(self, entry: Entry, time: float) -> Hole | None:
         """The first hole that begins then or later; its job shows from now on that it waits for resources."""
@@ -495,12 +499,23 @@ class Windows(WindowPlan):
         """The first hole from a time on."""
         job, partition = entry._pair
         planned = bool(job.options.licenses) and self._habits.licenses
-        limit, known = entry.shortest, self._alike
-        self._alike = {}  # From when on jobs alike fit is not known from a search that begins later.
         seek = self._licensed_hole_from if planned else self._hole_from
+        found = self._later_from(seek, job, partition, entry.shortest, at)
+        return None if found is None or self._over_limit(job, partition, found[1]) else self._as_hole(entry, *found)
+
+    def _later_from(
+        self,
+        seek: Callable[[Job, Partition, float, float], Found],
+        job: Job,
+        partition: Partition,
+        limit: float,
+        at: float,
+    ) -> Found:
+        """What is found from a later time on: of jobs alike, from when on they fit, it says nothing."""
+        known, self._alike = self._alike, {}
         found = seek(job, partition, limit, at)
         self._alike = known
-        return None if found is None or self._over_limit(job, partition, found[1]) else self._as_hole(entry, *found)
+        return found
 
     def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
         job, partition = entry._pair

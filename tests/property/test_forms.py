@@ -34,6 +34,13 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("ideal", 400),
         # Compiled selection counted all cores of a socket, of which one is kept for the system.
         ("ideal", 830400),
+        # A cycle that had paused planned components for the time at which it began.
+        ("slurm", 830260),
+        ("slurm", 831190),
+        # Beside others a job started without its licences.
+        ("slurm", 830894),
+        # What was planned in spite of limits counted as sought for others alike.
+        ("slurm", 830957),
     ],
 )
 def test_forms_that_differed(machine: str, seed: int) -> None:
