@@ -237,14 +237,6 @@ class Binding:
         far = 0 if of_others else min(in_all - sum(there), count * len(given) - sum(given))
         return min(sum(given) + far + sum(more[: max(least - len(given), 0)]), in_all)
 
-    def lacks(self, free: Mapping[Gres, Ints], request: Request, nodes: Sequence[int], sockets: Ints) -> bool:
-        """Whether a node lacks devices for the sockets of a job's cores."""
-        if not request.per_socket:
-            return False
-        kinds = [kind for kind in free if kind[0] == request.name and request.kind in ("", kind[1])]
-        there = np.sum([free[kind][list(nodes)] for kind in kinds], axis=0)
-        return bool((there < sockets * request.per_socket).any())
-
     def elsewhere(self, free: Mapping[Gres, Ints], request: Request, node: int, cores: Sequence[int]) -> int:
         """How many devices a node gives that needs give none: one, where it is near none of the job's cores (22.05)."""
         there = self.free(free, request.name, request.kind)[:, node].tolist()

@@ -309,7 +309,7 @@ class Passes(Part):
             self.agenda.at(at, "pass", at, rank=Rank.PASS if self.ideal else Rank.OTHER)
 
     def went_over(self, at: float) -> None:
-        """The interval of the main loop was over last before the first submission."""
+        """The interval of the main loop was over before the first submission: it puts off passes after that, too."""
         self._interval_at = at
 
     def interval(self) -> None:

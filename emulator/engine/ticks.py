@@ -84,12 +84,14 @@ class Ticks(Part):
         self._begun = True
         timing, passes, parameters = self.timing, self._passes, self.parameters
         if self._sweeps:
-            self._every(SWEEP, "sweep", self._first_round(SWEEP) if timing.round else timing.sweep_phase % SWEEP)
+            self._every(SWEEP, "sweep", self._first_rounds(SWEEP)[1] if timing.round else timing.sweep_phase % SWEEP)
         if "backfill" in passes.loops and not self.ideal:
             self._every(passes.bf_interval, "backfill", passes.first_glance())
         if "main" in passes.loops and not self.ideal:
             interval = parameters.sched_interval
-            self._every(interval, "main", self._first_full() if timing.round else passes.first_interval)
+            before, first = self._first_rounds(interval) if timing.round else (-math.inf, passes.first_interval)
+            passes.went_over(before)
+            self._every(interval, "main", first)
         if self._period:
             self._period_due = timing.decays_since % self._period
             self._every(self._period, "period", self._period_due)
@@ -98,21 +100,15 @@ class Ticks(Part):
         if self.rows.gang is not None:
             self._every(parameters.time_slice, "slice", -timing.slice_phase % parameters.time_slice)
 
-    def _first_round(self, period: float) -> float:
-        """The first round of the controller's loop in which something is done that is done once in a period."""
-        at = -self.timing.uptime
-        while at < 0:
-            at = self.timing.round_after(at, period)
-        return at
+    def _first_rounds(self, period: float) -> tuple[float, float]:
+        """Rounds of the controller's loop in which something is done that is done once in a period.
 
-    def _first_full(self) -> float:
-        """The first round that goes over the whole queue; that before it counts for passes after submissions, too."""
-        interval = self.parameters.sched_interval
+        The last one before the first submission, and the first one from that on.
+        """
         before, at = -math.inf, -self.timing.uptime
         while at < 0:
-            before, at = at, self.timing.round_after(at, interval)
-        self._passes.went_over(before)
-        return at
+            before, at = at, self.timing.round_after(at, period)
+        return before, at
 
     def _every(self, period: float, kind: Kind, first: float) -> None:
         """Have something done at a time, and after each period."""

@@ -59,7 +59,7 @@ from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
 NO_PLAN = -1
-"""The number of a plan that is to begin anew."""
+"""No plan has this number: all searches begin anew."""
 
 
 @lru_cache(maxsize=8)

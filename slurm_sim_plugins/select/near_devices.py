@@ -89,11 +89,11 @@ def reach_of(
 
 def lacks_devices(want: Want, machine: Machine, free: Free, nodes: Sequence[int], cores: dict[Gres, list[int]]) -> bool:
     """Whether a node lacks devices for the sockets of a job's cores, where it must have them (from 26.05 on)."""
-    binding, by_socket = machine.binding, machine.by_socket
-    if not want.sure_of_sockets or binding is None or by_socket is None:
+    if not want.sure_of_sockets or machine.binding is None or machine.by_socket is None:
         return False
-    sockets = by_socket.used(cores)
-    return any(binding.lacks(free.gres, one, nodes, sockets) for one in requests_of(want, machine))
+    sockets, asked = machine.by_socket.used(cores), [one for one in requests_of(want, machine) if one.per_socket]
+    there = ((one, machine.gres_free(free, one.name, one.kind)[list(nodes)]) for one in asked)
+    return any((has < sockets * one.per_socket).any() for one, has in there)
 
 
 def with_devices(
