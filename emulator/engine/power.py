@@ -166,7 +166,7 @@ class PowerSaving(Part):
         """Runs start whose nodes are all on; then what has exceeded its limit ends."""
         for job, left in list(self._configuring.values()):
             run = job.run
-            if run is not None and all(self._state[node] is ON for node in run.allocation.nodes):
+            if run is not None and run.end is None and all(self._state[node] is ON for node in run.allocation.nodes):
                 self._configured(job, run, left)
         self.endings.sweep()
 

@@ -234,6 +234,16 @@ def test_a_job_that_is_cancelled_while_it_is_configuring_leaves_its_nodes() -> N
     assert starts(result)[1] == 330
 
 
+@pytest.mark.parametrize("second", [327.5, 351, 355.25, 358.75])
+def test_a_run_that_is_over_is_not_begun_when_its_nodes_are_there(second: float) -> None:
+    """It leaves the node that is not lost after its epilog, as the other one has been resumed."""
+    lost = [(second, "scontrol update NodeName=n1 State=DOWN Reason=power")]
+    jobs = [(0, 50, "-n1"), (300, 10, "-N2 -n4 -t1")]
+    runs = run(jobs, clock="slurm", operation={"epilog": 8.0}, commands=lost).records.runs
+    assert runs["start"].tolist()[1] == 300.5
+    assert runs["end"].tolist()[1] == second
+
+
 def test_views_show_it(tmp_path: Path) -> None:
     result = run([(300, 10, "-n2")], clock="slurm", out=tmp_path / "out")
     recorded = RecordedCluster.read(tmp_path / "out")
