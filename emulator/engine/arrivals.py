@@ -165,7 +165,6 @@ class Arrivals(Part):
                 job.came_in(self.cluster.whole(self.cluster.now))
                 # sbatch adds to the second that its clock shows.
                 job.begin = self.cluster.second_of(job.begin)
-                job.deadline = self.cluster.second_of(job.deadline) if job.deadline < UNLIMITED else UNLIMITED
             job.reason = first_reason(job, self.cluster, self.reservations)
             if job.options.reservation:
                 self.reservations.came(job)

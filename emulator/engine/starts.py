@@ -56,7 +56,7 @@ class Starts(Part):
             job.limit = min(job.limit, YEAR) if planned else limit
         if len(job.partitions) > 1:
             _take_limit(job, partition)
-        job.cut_at_deadline(now)
+        job.cut_at_deadline(self.cluster.second_of(now))
         number = job.number_in(partition.name)
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled or limit is not None, number)
         job.run.configuring = self.operation.prolog_slurmctld

@@ -89,7 +89,7 @@ def make_job(request: JobRequest, cluster: Cluster, updated: bool = False) -> Jo
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + options.begin if options.begin else cluster.now
     if options.deadline is not None:
-        job.deadline = cluster.now + options.deadline
+        job.deadline = cluster.second_of(cluster.now + options.deadline)
     return job
 
 

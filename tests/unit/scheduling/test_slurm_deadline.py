@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 import pytest
 
@@ -31,6 +32,7 @@ def after(
     scheduler: str = "sched/backfill",
     until: float = 5000,
     version: str = NEWEST,
+    clock: Literal["slurm", "ideal"] = "slurm",
 ) -> list[Job]:
     """Jobs, from the second of submission, the seconds of work and the words for sbatch."""
     requests = [
@@ -38,7 +40,7 @@ def after(
         for number, (submit, run, words) in enumerate(submissions, 1)
     ]
     conf = parse_slurm_conf(CONF.format(options=options, scheduler=scheduler))
-    controller = Controller(conf, requests, slurm_version=version)
+    controller = Controller(conf, requests, slurm_version=version, clock=clock)
     controller.run(until)
     return list(controller.cluster.jobs.values())
 
@@ -48,6 +50,16 @@ def test_a_job_that_cannot_be_over_by_its_deadline_is_given_up_when_it_is_tried_
     assert late.state == "PENDING"
     _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=192)
     assert (late.state, late.reason, late.runs) == ("DEADLINE", "DeadLine", [])
+
+
+def test_a_deadline_is_a_whole_second_under_the_ideal_clock_too() -> None:
+    _, late = after((0, 600, "-N2 -t20"), (0.75, 10, "-N1 -t2 --deadline=now+300"), clock="ideal", until=190)
+    assert (late.state, late.runs) == ("DEADLINE", [])
+
+
+def test_a_job_that_starts_in_its_last_second_has_a_minute() -> None:
+    _, job = after((0, 240.5, "-N2 -t20"), (0, 90, "-N1 --deadline=now+300"), clock="ideal")
+    assert [(run.start, run.limit) for run in job.runs] == [(240.5, 60.0)]
 
 
 @pytest.mark.parametrize(("version", "state"), [("22.05", "PENDING"), ("24.11", "DEADLINE")])
