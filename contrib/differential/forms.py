@@ -17,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from contrib.differential import clusters, extras
 from slurm_sim_plugins.errors import SlurmSimError
@@ -37,6 +39,7 @@ DEPLOYMENTS = ("migrate", "kill", "reserve")
 LONGEST = 120
 """Seconds after which a run counts as one that does not end."""
 ENDLESS = "endless 0"
+IMPOSSIBLE = "impossible 0"
 
 
 def words_of(machine: str, seed: int, folder: Path) -> list[str]:
@@ -61,6 +64,9 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
     files = clusters.files_of(seed)
     own = machine == "slurm" and draws.random() < 0.7
     words += extras.add_to(files, clusters.Draws(f"extras {machine} {seed}"), own)
+    if "PriorityMaxAge" not in files["slurm.conf"]:
+        # Failures of nodes go on until no job grows older: by default a week.
+        files["slurm.conf"] += "PriorityMaxAge=1:00:00\n"
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     words += [str(folder / "jobs.events"), "--slurm-conf", str(folder / "slurm.conf"), "--clock", machine]
@@ -139,7 +145,16 @@ def digest_of(machine: str, seed: int) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for path in files:
             found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes().replace(name.encode(), b""))
+            if path.name in ("records.parquet", "runs.parquet") and not _may_be(pd.read_parquet(path)):
+                return IMPOSSIBLE
         return f"{found.hexdigest()[:24]} {sum(path.name == 'records.parquet' for path in files)}"
+
+
+def _may_be(table: pd.DataFrame) -> bool:
+    """Whether jobs, or their runs, end after they have started, started after they came, and have no negative limit."""
+    times = [table[name] for name in ("submit", "start", "end") if name in table]
+    ordered = all((later.isna() | (earlier <= later)).all() for earlier, later in pairwise(times))
+    return ordered and not any((table[name] < 0).any() for name in ("time_limit", "limit", "occupied") if name in table)
 
 
 class TakesTooLongError(BaseException):
@@ -187,17 +202,20 @@ def forms(seeds: str, machines: Sequence[str], python: str, digests: str | None)
     wrong = 0
     for machine in machines or MACHINES:
         pairs = [_digests(python, form, machine, first, last) for form in ("", "plain")]
-        ran, found, endless = 0, list[int](), list[int]()
+        ran, found, endless, impossible = 0, list[int](), list[int](), list[int]()
         for number, (compiled, plain) in enumerate(zip(*pairs, strict=True)):
             ran += not compiled.rstrip().endswith(" 0")
             found += [first + number] if compiled != plain else []
             endless += [first + number] if ENDLESS in compiled + plain else []
-        wrong += len({*found, *endless})
+            impossible += [first + number] if IMPOSSIBLE in compiled + plain else []
+        wrong += len({*found, *endless, *impossible})
         click.echo(f"{machine}: {last - first} seeds, {ran} left a run, {len(found)} differ {found or ''}")
         if endless:
             click.echo(f"{machine}: not over after {LONGEST} seconds: {endless}")
+        if impossible:
+            click.echo(f"{machine}: with times that cannot be: {impossible}")
     if wrong:
-        raise click.ClickException(f"{wrong} differ, or do not end")
+        raise click.ClickException(f"{wrong} differ, do not end, or leave times that cannot be")
 
 
 if __name__ == "__main__":
