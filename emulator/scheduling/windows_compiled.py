@@ -690,6 +690,7 @@ class CompiledWindows(Windows):
         """Whether a job may preempt any run."""
         if not self._by_partition:
             return bool(self._candidates(partition, job))
+        self.look_at_victims()
         known = self._preempting.get(partition.name)
         if known is None:
             known = self._preempting[partition.name] = job, partition, bool(self._candidates(partition, job))

@@ -41,6 +41,8 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("slurm", 830894),
         # What was planned in spite of limits counted as sought for others alike.
         ("slurm", 830957),
+        # Jobs that a start of the same cycle had suspended stood in the way of a higher tier.
+        ("slurm", 840531),
     ],
 )
 def test_forms_that_differed(machine: str, seed: int) -> None:
