@@ -95,7 +95,7 @@ class Backfill:
         self._started = 0
         self._left = self.bf_max_job_test
         self._array: Hashable = None
-        self._refused = self._now_only = self._began = False
+        self._refused = self._now_only = self._began = self._is_over = False
         self._kept: Counter[Hashable] = Counter()
         self._tasks: tuple[Hashable, Hashable, int] = None, None, 0
         self._waiting: Counter[Hashable] = Counter()
@@ -219,10 +219,10 @@ class Backfill:
         """Start the heterogeneous jobs (one, or all) of which all components can start now.
 
         Slurm starts one component after the other: the first one for which others have to leave preempts them, and
-        all wait for the next cycle unless these have left at once.
+        all wait for the next cycle unless these have left at once. Behind ``bf_max_job_start`` starts none does.
         """
         for entries in self._het_jobs.due(now, number):
-            if not all(map(plan.takes, entries)):
+            if self._has_started_most() or not all(map(plan.takes, entries)):
                 continue
             places = plan.together(entries)
             while places is None and (room := plan.room_beside(entries)) is not None:
@@ -241,8 +241,8 @@ class Backfill:
         if hole.start <= now:
             yield from self._start(entry, hole, plan)
         elif place := plan.beside(entry):
-            self._refused, self._began = False, True
-            self._begun[entry.array] += 1
+            self._refused = False
+            self._count_start(entry)
             yield Start(entry, where=place)
         elif hole.start <= now + 60 * self.bf_window:
             return (yield from self._reserve(entry, hole, plan, now))
@@ -263,7 +263,7 @@ class Backfill:
                 continue
             ends = not goes_on or (self._began and plan.ends_at_start)
             self._array, self._refused, self._began = of_array, False, False
-            if (self._left <= 0 and ends) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
+            if (self._left <= 0 and ends) or self._is_over:
                 return
             if plan.takes(first):
                 if not goes_on:
@@ -297,13 +297,21 @@ class Backfill:
         """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
-            self._started += 1
-            self._began = True
-            self._begun[entry.array] += 1
+            self._count_start(entry)
             yield Start(entry, where=hole.place)
         else:
             self._refused = self._is_last_task(entry)
             plan.keep(hole)
+
+    def _count_start(self, entry: Any) -> None:
+        """A job that has no components starts; behind it the cycle may be over, as it never is behind components."""
+        self._started += 1
+        self._began, self._is_over = True, self._has_started_most()
+        self._begun[entry.array] += 1
+
+    def _has_started_most(self) -> bool:
+        """Whether the cycle has started as many jobs as it may; each component counts."""
+        return 0 < self.bf_max_job_start <= self._started
 
     def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
