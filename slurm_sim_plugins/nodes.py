@@ -402,6 +402,7 @@ class Want:
         tree: the switches or blocks that it goes by, or None.
         segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
+        switches_of_all: whether that is first asked of the nodes that it would get if all their cores were free.
         spread: with so many nodes one that is spread ends for good, else each weight gives it one; 0: it is not spread.
         counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
         counted_most: nodes for these counts together that there may be.
@@ -502,6 +503,7 @@ class Want:
     tree: Tree | Blocks | None = None
     segment: int = 0
     switches: int = 0
+    switches_of_all: bool = False
     spread: int = 0
     nodes_with_room: int = 0
     node_counts: tuple[int, ...] = ()

@@ -314,6 +314,7 @@ def _near_each_other(want: Want, asked: Asked) -> Want:
         contiguous=options.contiguous,
         segment=0 if blocks is None else _segment(options.segment, asked.nodes, blocks, asked.cluster),
         switches=options.switches if blocks is None else 0,
+        switches_of_all=not asked.rules.SWITCHES_GO_BY_FREE_CORES,
         # select/linear does not spread jobs.
         spread=0 if asked.whole_nodes else _spread(options, asked.one_node, asked.rules),
     )

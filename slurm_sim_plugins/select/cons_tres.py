@@ -173,7 +173,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask) -> Allo
         return None
     if np.count_nonzero(capacity) < max(want.min_nodes, want.nodes_with_room):
         return None
-    if _goes_by_switches(want) and not want.whole and _waits_for_switches(want, machine, free, usable):
+    if want.switches_of_all and not want.whole and _waits_for_switches(want, machine, free, usable):
         return None
     sizes = capacity_of(replace(want, gres_per_task=()), machine, free, usable) if want.late_gres else None
     if want.whole or not requests_of(want, machine):
@@ -323,8 +323,10 @@ def _goes_by_switches(want: Want) -> bool:
 def _waits_for_switches(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
     """Whether the nodes that a job would get if all their cores were free are on too many switches.
 
-    Slurm asks that first, so that such a job waits though others of these nodes would do (recorded).
+    Slurm 22.05 asks that first, so that such a job waits though others of these nodes would do (recorded).
     """
+    if not _goes_by_switches(want):
+        return False
     empty = _without_jobs(want, machine, free)
     picked = _pick(want, machine, empty, capacity_of(want, machine, empty, usable))
     return picked is not None and _on_too_many_switches(want, list(picked))

@@ -574,6 +574,10 @@ def _switches(conf: SlurmConf) -> str:
     return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology_conf.switches else ""
 
 
+def _few_switches(conf: SlurmConf) -> str:
+    return "jobs with --switches beside others" if _switches(conf) else ""
+
+
 def _segments(conf: SlurmConf) -> str:
     blocks = any(topology.plugin == BLOCK for topology in (conf.topology_conf, *conf.topologies))
     return "jobs with a --segment larger than a base block" if blocks else ""
@@ -714,6 +718,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "STARTED_TASKS_ARE_TESTS": _tested_arrays,
     "UNFIT_NODES_ARE_LACKED": _lacked_nodes,
+    "SWITCHES_GO_BY_FREE_CORES": _few_switches,
     "OVERDUE_RUNS_ARE_GONE": _overdue,
     "DUE_RUNS_ARE_GONE": _overdue,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,

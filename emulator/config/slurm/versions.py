@@ -790,6 +790,13 @@ class Rules:
         "not named in the release notes; a dozen submissions to each of three versions show it",
         *("too_few_up_22", "too_few_up_24", "too_few_fit_22", "too_few_fit_24", "too_few_fit_26"),
     )
+    SWITCHES_GO_BY_FREE_CORES: bool = _rule(
+        "24.11",
+        "whether the nodes of a job with --switches are on few enough is asked of those that it would get now",
+        "first of those that it would get if all their cores were free: it waits where these are on too many",
+        "not named in the release notes; three scenarios, played on each of three versions, show it",
+        *("few_switches_22", "switches_beside_22", "switches_beside_24", "switches_beside_26"),
+    )
     OVERDUE_RUNS_ARE_GONE: bool = _rule(
         "24.11",
         "jobs are planned as if a run that has passed its limit was over by now, whatever OverTimeLimit and KillWait "

@@ -171,6 +171,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXITS_ARE_REQUEUED_IF_ALLOWED": "",
         "STARTED_TASKS_ARE_TESTS": "arrays in long queues (bf_max_job_test)",
         "UNFIT_NODES_ARE_LACKED": "jobs behind those that wait for nodes which are down (bf_max_job_test)",
+        "SWITCHES_GO_BY_FREE_CORES": "",
         "OVERDUE_RUNS_ARE_GONE": "jobs behind runs that have passed their limits",
         "DUE_RUNS_ARE_GONE": "jobs behind runs that have passed their limits",
         "TASKS_ARE_PLANNED_IN_TURN": "jobs behind arrays of which only so many tasks may run at once (%)",
@@ -275,6 +276,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "PLANS_ARE_NEWS",
         "STARTED_TASKS_ARE_TESTS",
         "UNFIT_NODES_ARE_LACKED",
+        "SWITCHES_GO_BY_FREE_CORES",
         "OVERDUE_RUNS_ARE_GONE",
         "TASKS_ARE_PLANNED_IN_TURN",
         "RESERVED_NODES_BY_SIGN",
@@ -400,6 +402,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert concerns["QOS_SUSPENDS_IN_TURN"] == "jobs that could suspend others by their QOS"
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
+    assert concerns["SWITCHES_GO_BY_FREE_CORES"] == "jobs with --switches beside others"
     assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"
     blocks = parse_slurm_conf(f"TopologyPlugin=topology/block\n{plain}", topology="BlockName=b Nodes=n\n")
     (segments,) = (one for one in changes(blocks, "24.11", "26.05").rules if one.rule.name == "SEGMENTS_OF_BLOCKS")
