@@ -596,9 +596,10 @@ class Windows(WindowPlan):
             self._lacked[key] = not any(self._fitting(want, up & choice.mask) for choice in want.choices)
         return self._lacked[key]
 
-    def _fitting(self, want: Want, up: Mask) -> bool:
-        """Whether as many nodes as a job needs are among some, whatever others have of them."""
-        room = capacity_of(want, self._cluster.machine, self._cluster.machine.free(), up)
+    def _fitting(self, want: Want, up: Mask, free: Free | None = None) -> bool:
+        """Whether as many nodes as a job needs are among some, with what is free; by default whatever others have."""
+        machine = self._cluster.machine
+        room = capacity_of(want, machine, machine.free() if free is None else free, up)
         return int((room > 0).sum()) >= want.min_nodes
 
     def _needs_more_nodes(self, job: Job, partition: Partition) -> bool:
@@ -1039,8 +1040,7 @@ class Windows(WindowPlan):
         if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
             return now
         want = cluster.with_limits(want, job, partition)
-        if behind and found is None and want.in_use is None:
-            want = replace(want, in_use=usable & ~cleared, by_looks=False)
+        want = self._rather_clear(want, usable) if behind and found is None else want
         free = cluster.free_if_clear()
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         if other is None or not cleared[other.where].any():
@@ -1048,6 +1048,12 @@ class Windows(WindowPlan):
         if found is not None and behind and np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where])):
             return now
         return cluster.now + 1, other
+
+    def _rather_clear(self, want: Want, usable: Mask) -> Want:
+        """What is sought among nodes that are being cleared, and others, which go before them (from 24.11 on)."""
+        if want.in_use is not None or self._cluster.epilogs is None:
+            return want
+        return replace(want, in_use=usable & (self._cluster.epilogs == 0), by_looks=False)
 
     def _is_even(self) -> bool:
         """Whether all nodes are of one size and weight; it is asked once in a plan."""

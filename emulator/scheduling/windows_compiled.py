@@ -655,10 +655,9 @@ class CompiledWindows(Windows):
         key = job.request_class, partition.name
         known = self._cleared.get(key)
         if known is None:
+            # Which nodes are chosen goes by those that slots leave: too few of them are too few whatever these are.
             usable, free = cluster.up_in(partition), self._free_if_clear()
-            known = self._cleared[key] = any(
-                cluster.choose(way, free, usable) is not None for way in (want, planned_want(job, partition, cluster))
-            )
+            known = self._cleared[key] = self._fitting(planned_want(job, partition, cluster), usable, free)
         return known
 
     def _fits_now_if_clear(self, job: Job, partition: Partition, limit: float) -> bool:
@@ -672,7 +671,12 @@ class CompiledWindows(Windows):
         if sought in self._vain:
             return False
         usable = cluster.usable(job, partition) & self._unkept(job, cluster.now, limit)
-        found = self._compiled.select(want, code, usable, self._free_if_clear())
+        free = self._free_if_clear()
+        found = self._compiled.select(want, code, usable, free)
+        if found is None:
+            planned = planned_want(job, partition, cluster)
+            behind = cluster.parameters.rules.CLEAR_NODES_GO_FIRST
+            found = cluster.choose(self._rather_clear(planned, usable) if behind else planned, free, usable)
         if found is None:
             self._vain.add(sought)
         return found is not None

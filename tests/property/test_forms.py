@@ -43,6 +43,8 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("slurm", 830957),
         # Jobs that a start of the same cycle had suspended stood in the way of a higher tier.
         ("slurm", 840531),
+        # Nodes that slots leave may fit among those that are being cleared, though all together do not.
+        ("slurm", 841226),
     ],
 )
 def test_forms_that_differed(machine: str, seed: int) -> None:
