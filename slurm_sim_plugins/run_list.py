@@ -18,9 +18,7 @@ def first_fit(processors: int, free: int, runs: Runs, now: float) -> tuple[float
         runs: what runs; an end that has passed counts as now.
         now: the current time.
     """
-    if free >= processors:
-        return now, free - processors
-    time, found = now, False
+    time, found = now, free >= processors
     for entry in runs:
         end, held = entry[0], entry[2]
         if found and end > time:
