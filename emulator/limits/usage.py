@@ -64,9 +64,20 @@ class Span:
             left, charged = np.exp(self.periods * power), charged * times
         usage.tres = self._tres * left[:, None] + charged[:, None] * usage._rate
         usage.wall = self._wall * left + charged * usage._runs
-        # The first row is the account root's, in which everybody counts.
+        # The first row is the account root's, in which all count.
         usage.total = self._total + seconds * usage._rate[0]
         usage.remaining = self._remaining - seconds * usage._spending
+
+    def grow(self, more: int, a_second_leaves: float) -> None:
+        """There are so many more rows; usage goes on from where it did."""
+        self._left = np.concatenate([self._left, np.full(more, a_second_leaves**self.period)])
+        self._tres, self._wall = with_rows(self._tres, more), with_rows(self._wall, more)
+        self._remaining = with_rows(self._remaining, more)
+
+
+def with_rows(table: Floats, more: int) -> Floats:
+    """A table or a column with so many more rows, of zeros."""
+    return np.concatenate([table, np.zeros((more, *table.shape[1:]))])
 
 
 def decay_of(half_life: float) -> float:
@@ -183,16 +194,15 @@ class Usage:
         return other
 
     def grow(self, rows: int) -> None:
-        """There are more rows."""
-        self._span = None
+        """There are more rows, which asking for limits may bring, too: no usage changes."""
         more = rows - len(self.wall)
-        for name in ("tres", "remaining", "_rate", "_spending") if more > 0 else ():
-            table: Floats = getattr(self, name)
-            setattr(self, name, np.concatenate([table, np.zeros((more, table.shape[1]))]))
-        if more > 0:
-            self.wall = np.concatenate([self.wall, np.zeros(more)])
-            self._runs = np.concatenate([self._runs, np.zeros(more)])
-            self._decay = np.concatenate([self._decay, np.full(more, self._a_second_leaves)])
+        if more <= 0:
+            return
+        for name in ("tres", "remaining", "_rate", "_spending", "wall", "_runs"):
+            setattr(self, name, with_rows(getattr(self, name), more))
+        self._decay = np.concatenate([self._decay, np.full(more, self._a_second_leaves)])
+        if self._span is not None:
+            self._span.grow(more, self._a_second_leaves)
 
     def forget(self, rows: Sequence[int], above: Sequence[int] = ()) -> None:
         """Past usage of rows is none; what the first of them had is taken from those above."""

@@ -45,6 +45,8 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("slurm", 840531),
         # Nodes that slots leave may fit among those that are being cleared, though all together do not.
         ("slurm", 841226),
+        # Compiled plans ask more often whether limits bind, which rounded past usage anew.
+        ("slurm", 842957),
     ],
 )
 def test_forms_that_differed(machine: str, seed: int) -> None:

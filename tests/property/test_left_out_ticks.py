@@ -147,6 +147,21 @@ def test_periods_at_once_come_to_the_same_as_one_after_the_other(half_life: floa
     assert at_once.tres[1, 0] == pytest.approx((300 * 5000 - 130) * 1.2)
 
 
+def test_more_rows_change_no_usage() -> None:
+    """To ask whether a limit binds may bring rows; the others go on from where they were, to the last digit."""
+    used = [Usage(2, 4, 1800.0, tracked=True, last=0.0, period=60.0) for _ in range(2)]
+    for made in used:
+        made.start(np.array([0, 1]), [4.0, 0.0, 1.0, 4.0], 0.3, 13.0, 1e9)
+    for number in range(1, 200):
+        for made in used:
+            made.period(60.0 * number)
+        if number % 7 == 0:
+            used[1].grow(2 + number // 7)
+    assert used[1].tres.shape == (30, 4)
+    assert [*used[1].tres[:2].flat, *used[1].remaining[:2].flat] == [*used[0].tres.flat, *used[0].remaining.flat]
+    assert not used[1].tres[2:].any()
+
+
 def test_periods_are_left_out_where_no_job_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work without end keeps a job waiting that depends on it."""
     periods: list[float] = []
