@@ -205,8 +205,9 @@ def forms(seeds: str, machines: Sequence[str], python: str, digests: str | None)
         ran, found, endless, impossible = 0, list[int](), list[int](), list[int]()
         for number, (compiled, plain) in enumerate(zip(*pairs, strict=True)):
             ran += not compiled.rstrip().endswith(" 0")
-            found += [first + number] if compiled != plain else []
-            endless += [first + number] if ENDLESS in compiled + plain else []
+            ends = ENDLESS not in compiled + plain
+            found += [first + number] if ends and compiled != plain else []
+            endless += [] if ends else [first + number]
             impossible += [first + number] if IMPOSSIBLE in compiled + plain else []
         wrong += len({*found, *endless, *impossible})
         click.echo(f"{machine}: {last - first} seeds, {ran} left a run, {len(found)} differ {found or ''}")
