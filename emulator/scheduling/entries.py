@@ -21,6 +21,8 @@ from emulator.state.wants import BAD_CONSTRAINTS
 
 Pair = tuple[Job, Partition]
 NEVER_SATISFIED = "DependencyNeverSatisfied"
+TOO_LONG = "MaxWallDurationPerJobLimit"
+"""How the reasons end that say of a job that an association or a quality of service allows none so long."""
 
 
 def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterator[Job]:
@@ -113,13 +115,15 @@ def _first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str
     refresh(job, cluster, reservations, enters=True)
     if job.reason in ("BeginTime", "Dependency") and all(partition_reason(job, each) for each in job.partitions):
         return PARTITION_CONFIG  # Bounds of partitions are looked at whether or not it may be scheduled.
-    if job.reason in ("None", "BeginTime", "Dependency") and _lacks_open_nodes(job, cluster):
-        return RESOURCES
     if job.reason not in ("None", "BeginTime", "Dependency"):
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
-    if limited := _limit(job, cluster):
-        return limited  # Limits are looked at, too; a pass says again that it waits for others or its time.
+    limited = _limit(job, cluster)
+    # Whether it is too long is known before nodes are looked for, other limits behind that (recorded).
+    if not limited.endswith(TOO_LONG) and _lacks_open_nodes(job, cluster):
+        return RESOURCES
+    if limited:
+        return limited  # A pass says again that it waits for others or its time.
     if job.reason != "None":
         return job.reason
     if cluster.parts_users(job) and _lacks_nodes_of_others(job, cluster):
