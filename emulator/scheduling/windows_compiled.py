@@ -21,7 +21,7 @@ from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.outlooks import stretches_of
 from emulator.scheduling.preempt import planned_want
-from emulator.scheduling.run_rows import Reals
+from emulator.scheduling.run_rows import FIRST, MANY, Reals
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.stretches import Stretches
 from emulator.scheduling.window_rows import (
@@ -187,6 +187,15 @@ class CompiledSlots(Slots):
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
         self.grow(len(nodes))
         add_slot(begin, end, np.array(nodes, dtype=np.int64), len(nodes), self.columns)
+
+    def copied_to(self, other: CompiledSlots) -> CompiledSlots:
+        """The other ones, which are empty but for what reservations keep, with these slots."""
+        for slot in range(self._reservations, int(self.sizes[COUNT])):
+            first, many = self.parts[FIRST, slot], self.parts[MANY, slot]
+            begin, end = self.times[:, slot].tolist()
+            other.add(begin, end, self.members[first : first + many].tolist())
+        other.delay, other.of_stock = self.delay, False
+        return other
 
     def grow(self, nodes: int) -> None:
         """Make room for another slot of so many nodes."""
@@ -357,6 +366,9 @@ class CompiledWindows(Windows):
         self._terms, self._number = self._terms_of_now(), NO_PLAN
         for sought in [sought for sought, time in self.tried.items() if time < now]:
             del self.tried[sought]
+        if self._standing or self._controls.reservations.standing(now):
+            # From when on reservations keep their nodes goes by the second that it is; others may have come.
+            self.slots = self.slots.copied_to(self._no_slots())
 
     def _other_runs(self) -> None:
         super()._other_runs()
