@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -145,12 +146,12 @@ def digest_of(machine: str, seed: int) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for path in files:
             found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes().replace(name.encode(), b""))
-            if path.name in ("records.parquet", "runs.parquet") and not _may_be(pd.read_parquet(path)):
+            if path.name in ("records.parquet", "runs.parquet") and not may_be(pd.read_parquet(path)):
                 return IMPOSSIBLE
         return f"{found.hexdigest()[:24]} {sum(path.name == 'records.parquet' for path in files)}"
 
 
-def _may_be(table: pd.DataFrame) -> bool:
+def may_be(table: pd.DataFrame) -> bool:
     """Whether jobs, or their runs, end after they have started, started after they came, and have no negative limit."""
     times = [table[name] for name in ("submit", "start", "end") if name in table]
     ordered = all((later.isna() | (earlier <= later)).all() for earlier, later in pairwise(times))
@@ -186,6 +187,15 @@ def _digests(python: str, form: str, machine: str, first: int, last: int) -> Ite
         yield from process.stdout
 
 
+def verdict_of(compiled: str, plain: str) -> str:
+    """What is wrong with a pair of digests: ``endless``, ``impossible`` or ``differ``; empty for nothing."""
+    if ENDLESS in compiled + plain:
+        return "endless"
+    if IMPOSSIBLE in compiled + plain:
+        return "impossible"
+    return "" if compiled == plain else "differ"
+
+
 @click.command()
 @click.option("--seeds", default="0:100", show_default=True, help="FIRST:LAST; the last is left out.")
 @click.option("--machine", "machines", multiple=True, type=click.Choice(MACHINES), help="Only these.  [repeatable]")
@@ -202,19 +212,17 @@ def forms(seeds: str, machines: Sequence[str], python: str, digests: str | None)
     wrong = 0
     for machine in machines or MACHINES:
         pairs = [_digests(python, form, machine, first, last) for form in ("", "plain")]
-        ran, found, endless, impossible = 0, list[int](), list[int](), list[int]()
-        for number, (compiled, plain) in enumerate(zip(*pairs, strict=True)):
+        ran, found = 0, defaultdict[str, list[int]](list)
+        for seed, (compiled, plain) in enumerate(zip(*pairs, strict=True), first):
             ran += not compiled.rstrip().endswith(" 0")
-            ends = ENDLESS not in compiled + plain
-            found += [first + number] if ends and compiled != plain else []
-            endless += [] if ends else [first + number]
-            impossible += [first + number] if IMPOSSIBLE in compiled + plain else []
-        wrong += len({*found, *endless, *impossible})
-        click.echo(f"{machine}: {last - first} seeds, {ran} left a run, {len(found)} differ {found or ''}")
-        if endless:
-            click.echo(f"{machine}: not over after {LONGEST} seconds: {endless}")
-        if impossible:
-            click.echo(f"{machine}: with times that cannot be: {impossible}")
+            found[verdict_of(compiled, plain)].append(seed)
+        wrong += last - first - len(found[""])
+        differ = found["differ"]
+        click.echo(f"{machine}: {last - first} seeds, {ran} left a run, {len(differ)} differ {differ or ''}")
+        if found["endless"]:
+            click.echo(f"{machine}: not over after {LONGEST} seconds: {found['endless']}")
+        if found["impossible"]:
+            click.echo(f"{machine}: with times that cannot be: {found['impossible']}")
     if wrong:
         raise click.ClickException(f"{wrong} differ, do not end, or leave times that cannot be")
 

@@ -1040,7 +1040,7 @@ class Windows(WindowPlan):
         if found is not None and behind and weight[cleared].min() >= weight[found.where].max():
             return now
         want = cluster.with_limits(want, job, partition)
-        want = self._rather_clear(want, usable) if behind and found is None else want
+        want = want if found is not None else self._rather_clear(want, usable)
         free = cluster.free_if_clear()
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
         if other is None or not cleared[other.where].any():
@@ -1050,10 +1050,11 @@ class Windows(WindowPlan):
         return cluster.now + 1, other
 
     def _rather_clear(self, want: Want, usable: Mask) -> Want:
-        """What is sought among nodes that are being cleared, and others, which go before them (from 24.11 on)."""
-        if want.in_use is not None or self._cluster.epilogs is None:
+        """What is sought among nodes that are being cleared, and others, which go before them from 24.11 on."""
+        cluster = self._cluster
+        if not cluster.parameters.rules.CLEAR_NODES_GO_FIRST or want.in_use is not None or cluster.epilogs is None:
             return want
-        return replace(want, in_use=usable & (self._cluster.epilogs == 0), by_looks=False)
+        return replace(want, in_use=usable & (cluster.epilogs == 0), by_looks=False)
 
     def _is_even(self) -> bool:
         """Whether all nodes are of one size and weight; it is asked once in a plan."""

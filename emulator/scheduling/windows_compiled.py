@@ -59,7 +59,7 @@ from slurm_sim_plugins.plan import Entry, Hole, Place
 from slurm_sim_plugins.sched.bounds import Bounds
 
 NO_PLAN = -1
-"""No plan has this number: all searches begin anew."""
+"""The number of no plan: where a plan has it, all its searches start over."""
 
 
 @lru_cache(maxsize=8)
@@ -369,6 +369,7 @@ class CompiledWindows(Windows):
         if self._standing or self._controls.reservations.standing(now):
             # From when on reservations keep their nodes goes by the second that it is; others may have come.
             self.slots = self.slots.copied_to(self._no_slots())
+            self._decide_again()
 
     def _other_runs(self) -> None:
         super()._other_runs()
@@ -686,9 +687,8 @@ class CompiledWindows(Windows):
         free = self._free_if_clear()
         found = self._compiled.select(want, code, usable, free)
         if found is None:
-            planned = planned_want(job, partition, cluster)
-            behind = cluster.parameters.rules.CLEAR_NODES_GO_FIRST
-            found = cluster.choose(self._rather_clear(planned, usable) if behind else planned, free, usable)
+            planned = self._rather_clear(planned_want(job, partition, cluster), usable)
+            found = cluster.choose(planned, free, usable)
         if found is None:
             self._vain.add(sought)
         return found is not None

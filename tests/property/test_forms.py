@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from contrib.differential.forms import MACHINES, forms
+from contrib.differential.forms import ENDLESS, IMPOSSIBLE, MACHINES, forms, may_be, verdict_of
 from slurm_sim_plugins.kernels import why_plain
 
 
@@ -45,7 +46,7 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("slurm", 840531),
         # Nodes that slots leave may fit among those that are being cleared, though all together do not.
         ("slurm", 841226),
-        # Compiled plans ask more often whether limits bind, which rounded past usage anew.
+        # Compiled plans ask more often whether limits bind, and each question rounded past usage.
         ("slurm", 842957),
         # As a cycle went on, reservations still began at the part of a second in which it had begun.
         ("slurm", 845653),
@@ -54,3 +55,25 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
 def test_forms_that_differed(machine: str, seed: int) -> None:
     said = CliRunner().invoke(forms, ["--seeds", f"{seed}:{seed + 1}", "--machine", machine])
     assert "1 seeds, 1 left a run, 0 differ" in said.output
+
+
+@pytest.mark.parametrize(
+    ("compiled", "plain", "verdict"),
+    [
+        ("7 ab 1", "7 ab 1", ""),
+        ("7 ab 1", "7 cd 1", "differ"),
+        (f"7 {ENDLESS}", "7 ab 1", "endless"),
+        (f"7 {IMPOSSIBLE}", f"7 {IMPOSSIBLE}", "impossible"),
+    ],
+)
+def test_what_is_said_of_a_pair(compiled: str, plain: str, verdict: str) -> None:
+    assert verdict_of(compiled, plain) == verdict
+
+
+@pytest.mark.parametrize(
+    ("changed", "right"),
+    [({}, True), ({"end": None}, True), ({"end": 4.0}, False), ({"start": 0.5}, False), ({"time_limit": -60}, False)],
+)
+def test_times_that_cannot_be_are_found(changed: dict[str, float | None], right: bool) -> None:
+    job = {"submit": 1.0, "start": 5.0, "end": 9.0, "time_limit": 60, "occupied": 4.0}
+    assert may_be(pd.DataFrame([job, job | changed])) == right

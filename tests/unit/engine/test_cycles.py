@@ -19,6 +19,7 @@ from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.submissions import Submissions
 from slurm_sim_plugins import ConfigurationError, Pause, PluginError, hookimpl
 from tests.builders import random_clusters
+from tests.builders.outcomes import outcome_of
 
 CONF = """
 ClusterName=small
@@ -76,6 +77,28 @@ def test_a_cycle_ends_when_partitions_are_updated_while_it_pauses(compiled: bool
     update = (30.8, "scontrol update PartitionName=lo MaxTime=5:00:00")
     found = starts(jobs, more, compiled=compiled, commands=[update])
     assert found[0] == 0 and all(each > 20 for each in found[1:])
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_cycle_that_goes_on_knows_reservations_that_came_or_went(goes: bool) -> None:
+    """It begins at 28.5, and pauses from 30.5 to 31: jobs of ten minutes may not run into one that came meanwhile."""
+    comes = "scontrol create reservation ReservationName=r Nodes=n2 Users=eve StartTime=now+400 Duration=20"
+    comes += " Flags=IGNORE_JOBS"
+    commands = [(1.0, comes), (30.8, "scontrol delete ReservationName=r")] if goes else [(30.8, comes)]
+    conf = CONF.replace("NodeName=n1", "NodeName=n[1-3]").format(more=EVERY_SECOND + ",bf_continue,bf_resolution=1")
+    lines = ["-N1 -n20 -t10", "-N3 -n60 -t60", *["-N1 -n10 -t5", "-N1 -n20 -t10", "-N1 -n20 -t30"] * 4]
+    requests = [JobRequest(number, 0.0, 200.0, parse_sbatch(line.split())) for number, line in enumerate(lines, 1)]
+
+    def became(compiled: bool, commands: list[tuple[float, str]]) -> list[tuple[object, ...]]:
+        actions = [(at, partial(scontrol, command)) for at, command in commands]
+        operation = Operation(job_test_time=0.7)
+        made = Controller(parse_slurm_conf(conf), requests, actions, compiled=compiled, operation=operation)
+        return outcome_of(made, 5_000)
+
+    assert became(True, commands) == became(False, commands)
+    assert became(False, commands) != became(False, commands[:-1]), (
+        "it makes no difference: the comparison says nothing"
+    )
 
 
 def test_jobs_that_are_gone_or_held_are_passed_over() -> None:
