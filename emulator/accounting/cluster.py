@@ -82,6 +82,7 @@ class KeptPartition:
         preempt_mode: as stated; empty for the cluster's.
         root_only: whether only root may use it.
         groups: groups that may use it; empty for all.
+        memory_per_cpu, memory_per_node: mebibytes of jobs that ask for none; None for none.
     """
 
     name: str
@@ -99,6 +100,9 @@ class KeptPartition:
     preempt_mode: str
     root_only: bool
     groups: str
+    # Folders of earlier versions have none.
+    memory_per_cpu: float | None = None
+    memory_per_node: float | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ def kept(conf: SlurmConf) -> KeptCluster:
         groups[-1][0].append(node.name)
     return KeptCluster(
         tuple(KeptNodes(names=compress(names), **about) for names, about in groups),
-        tuple(map(_partition, conf.partitions)),
+        tuple(_partition(each, conf) for each in conf.partitions),
         {name: _stated(conf, name) for name in PARAMETERS},
     )
 
@@ -217,8 +221,12 @@ def _about(node: Node) -> dict[str, Any]:
     }
 
 
-def _partition(partition: Partition) -> KeptPartition:
+def _partition(partition: Partition, conf: SlurmConf) -> KeptPartition:
     jobs = f":{partition.oversubscribe_jobs}" if partition.oversubscribe in ("YES", "FORCE") else ""
+    # What a partition says, of each CPU or each node, stands for either of the cluster's.
+    by_memory = [partition.def_mem_per_cpu, partition.def_mem_per_node]
+    if not any(by_memory):
+        by_memory = [conf.parameters.amount(name) for name in ("DefMemPerCPU", "DefMemPerNode")]
     return KeptPartition(
         name=partition.name,
         nodes=compress(partition.nodes),
@@ -235,8 +243,10 @@ def _partition(partition: Partition) -> KeptPartition:
         preempt_mode=",".join(partition.preempt_mode),
         root_only=partition.root_only,
         groups=",".join(partition.allow_groups or ()),
+        memory_per_cpu=_finite(by_memory[0]),
+        memory_per_node=_finite(by_memory[1]),
     )
 
 
-def _finite(time: float | None) -> float | None:
-    return None if time is None or math.isinf(time) else time
+def _finite(amount: float | None) -> float | None:
+    return None if amount is None or math.isinf(amount) else amount

@@ -51,18 +51,16 @@ def batch_host(job: JobAt) -> str:
 
 def memory_asked(job: JobAt) -> str:
     """The least memory of a node, or of a CPU (then with a ``c``, as older versions have it)."""
-    options = job.options
-    if options.memory_per_cpu is not None:
-        return f"{size(options.memory_per_cpu)}c"
-    return size(options.memory_per_node) if options.memory_per_node else "0"
+    per_cpu, per_node = job.memory
+    if per_cpu:
+        return f"{size(per_cpu)}c"
+    return size(per_node) if per_node else "0"
 
 
 def total_memory(job: JobAt, nodes: int) -> int:
-    """Mebibytes that it asked for in all; 0 where it said nothing."""
-    options = job.options
-    if options.memory_per_cpu is not None:
-        return options.memory_per_cpu * job.asked_cpus
-    return (options.memory_per_node or 0) * nodes
+    """Mebibytes that it asked for in all, or has by default; 0 where that is all of its nodes."""
+    per_cpu, per_node = job.memory
+    return per_cpu * job.asked_cpus if per_cpu else (per_node or 0) * nodes
 
 
 def asked_tres(job: JobAt, nodes: int) -> str:

@@ -178,12 +178,14 @@ class KeptJob:
         path: the file of the record.
         stays: its runs, in order.
         waits: what it waited for, in order.
+        unasked: mebibytes for each CPU, and on each node, if it asks for none; None for none.
     """
 
     fields: Mapping[str, Any]
     path: Path
     stays: list[Stay] = field(default_factory=list)
     waits: Waits = NOTHING
+    unasked: tuple[int | None, int | None] = (None, None)
 
     @cached_property
     def options(self) -> BatchOptions:
@@ -258,6 +260,13 @@ class JobAt:
     def options(self) -> BatchOptions:
         """What it asked for."""
         return self.job.options
+
+    @property
+    def memory(self) -> tuple[int | None, int | None]:
+        """Mebibytes for each CPU, and on each node: one of them, as it asked, or else by default."""
+        options = self.options
+        asked = options.memory_per_cpu, options.memory_per_node
+        return self.job.unasked if asked == (None, None) and not options.memory_per_gpu else asked
 
     def text(self, name: str) -> str:
         """A field of its record."""
@@ -410,6 +419,7 @@ class RecordedCluster:
             job.stays.append(stay)
         _give_waits(jobs, waits, run.folder / WAITS)
         self.jobs = list(jobs.values())
+        self._give_defaults()
         self._folder = run.folder
         self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
 
@@ -426,6 +436,17 @@ class RecordedCluster:
             if len(columns["job_id"]):
                 check(folder / file, columns, SLURM_SCHEMAS[file])
         return cls(run, cluster, read_columns(folder / WAITS))
+
+    def _give_defaults(self) -> None:
+        """Say what memory jobs have that ask for none: that of the first of their partitions."""
+        known = {
+            one.name: (int(one.memory_per_cpu or 0) or None, int(one.memory_per_node or 0) or None)
+            for one in self.cluster.partitions
+        }
+        if any(any(memory) for memory in known.values()):
+            for job in self.jobs:
+                first = job.options.partitions[0] if job.options.partitions else job.fields["partition"]
+                job.unasked = known.get(first, job.unasked)
 
     @cached_property
     def largest(self) -> Mapping[str, int]:

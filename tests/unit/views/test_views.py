@@ -288,3 +288,28 @@ def test_columns_alone_give_what_they_can(tmp_path: Path) -> None:
     assert found == [
         replace(one, options=replace(one.options)) for one in requests if one.id in {job.id for job in found}
     ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown_memory"),
+    [
+        ("DefMemPerCPU=100", ["100Mc 200M 200M", "50Mc 100M 100M", "300M 300M 300M", "0 0 "]),
+        ("DefMemPerNode=100", ["100M 100M 100M", "50Mc 100M 100M", "300M 300M 300M", "0 0 "]),
+        # More than a node has: the first job is refused.
+        ("DefMemPerNode=UNLIMITED", ["50Mc 100M 100M", "300M 300M 300M", "0 0 "]),
+    ],
+)
+def test_memory_by_default_is_shown_as_what_a_job_asked_for(
+    tmp_path: Path, stated: str, shown_memory: list[str]
+) -> None:
+    lines = ["-n2 -t5", "-n2 -t5 -phi", "-n2 -t5 --mem=300", "-n2 -t5 --mem=0"]
+    jobs = [request(number, number, 10, "ann", *line.split()) for number, line in enumerate(lines, 1)]
+    conf = CONF.replace("CR_CPU", "CR_CPU_Memory").replace("PartitionName=hi", "PartitionName=hi DefMemPerCPU=50")
+    simulate(Submissions(jobs), parse_slurm_conf(f"{stated}\n{conf}"), out=tmp_path / "run")
+    queue = ask("squeue", tmp_path / "run", "--at", "5", "-h", "-o", "%m", "-S", "i", "-t", "all").splitlines()
+    dump = ask("sacct", tmp_path / "run", "-nP", "-X", "--format", "ReqMem,ReqTRES").splitlines()
+    found = [line.split("|") for line in dump]
+    asked = [(memory, dict(one.split("=") for one in tres.split(",")).get("mem", "")) for memory, tres in found]
+    assert [
+        f"{least.strip()} {memory} {mem}" for least, (memory, mem) in zip(queue, asked, strict=True)
+    ] == shown_memory
