@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
@@ -52,10 +52,28 @@ FURTHER = (
     "not_emulated",
 )
 """What is taken from a line of submission because no column has it."""
+BY_COLUMN = {
+    "name": "jobname",
+    "account": "account",
+    "qos": "qos",
+    "partitions": "partition",
+    "constraint": "constraints",
+}
+"""What is taken from the line where a dump lacks the column for it."""
+OF_GPUS = (
+    *("gres", "gpus", "gpus_per_task", "gpus_on_sockets", "gres_per_task", "tasks_per_gpu", "enforces_binding"),
+    "cpus_per_gpu",
+)
+"""What is taken from the line where the columns say nothing of generic resources, which sites may keep no account of."""
+OF_MEMORY = ("memory_per_node", "memory_per_cpu", "memory_per_gpu")
+"""What is taken from the line where the columns say nothing of memory, or that it was 0."""
 READ = (
     "submitline",
     "extra",
     "reqtres",
+    "alloctres",
+    "reqgres",
+    "allocgres",
     "reqnodes",
     "allocnodes",
     "nnodes",
@@ -107,8 +125,11 @@ def asked_of(dump: Dump) -> Iterator[Asked | str]:
 
     Many ask for what others asked for: that is understood once.
     """
-    on_nodes = (nodes not in NO_NODES for nodes in dump.column("nodelist"))
-    return map(cache(_asked), on_nodes, map(_offset, dump.column("jobid")), *map(dump.column, READ))
+    # Without the column it is not known.
+    on_nodes = (nodes is None or nodes not in NO_NODES for nodes in dump.column("nodelist"))
+    # What a job had is worth a look only where there is nothing of what it asked for: it makes jobs alike fewer.
+    columns = (dump.column(name if name != "alloctres" or "reqtres" not in dump.columns else "") for name in READ)
+    return map(cache(_asked), on_nodes, map(_offset, dump.column("jobid")), *columns)
 
 
 def _offset(label: str | None) -> int:
@@ -134,7 +155,7 @@ def _asked(on_nodes: bool, offset: int, *values: str | None) -> Asked | str:
         stated = _stated(fields.get("extra", ""))
         if stated and whole:
             return Asked(line, stated)
-        return Asked(_joined(_from_columns(fields, on_nodes), line, cpus(fields)))
+        return Asked(_joined(_from_columns(fields, on_nodes), line, fields))
     except ValueError as error:
         return str(error)
 
@@ -149,42 +170,55 @@ def _stated(text: str) -> dict[str, float]:
         raise ValueError(f"Extra is {text[:60]!r}, in which {MARK} is not followed by name=number") from None
 
 
-def _joined(columns: BatchOptions, line: BatchOptions, count: int) -> BatchOptions:
-    kept = {name: getattr(line, name) for name in FURTHER if getattr(line, name) != getattr(NOTHING, name)}
+def _joined(columns: BatchOptions, line: BatchOptions, fields: Mapping[str, str]) -> BatchOptions:
+    names = [*FURTHER, *(name for name, column in BY_COLUMN.items() if column not in fields)]
+    if not (columns.gres or columns.gpus):
+        names.extend(OF_GPUS)
+    if not says_memory(columns):
+        names.extend(OF_MEMORY)
+    kept = {name: getattr(line, name) for name in names if getattr(line, name) != getattr(NOTHING, name)}
     if line.time_min is not None and line.time_limit is not None:
         # Backfill gave the job less than it asked for.
         kept["time_limit"] = line.time_limit
     if len(line.partitions) > 1 and set(columns.partitions) <= set(line.partitions):
         kept["partitions"] = line.partitions
-    if (line.min_nodes or line.tasks or line.tasks_per_node) and line.cpus <= count:
+    if (line.min_nodes or line.tasks or line.tasks_per_node) and line.cpus <= cpus(fields):
         kept |= {name: getattr(line, name) for name in SHAPE}
     return replace(columns, **kept) if kept else columns
+
+
+def says_memory(options: BatchOptions) -> bool:
+    """Whether a job asked for some memory, not all of it."""
+    return bool(options.memory_per_node or options.memory_per_cpu or options.memory_per_gpu)
 
 
 # Columns ------------------------------------------------------------------------------
 
 
 def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
-    resources = _resources(fields.get("reqtres", ""))
-    ran_on = int(fields.get("allocnodes") or fields.get("nnodes") or 0) if on_nodes else 0
-    nodes = int(fields.get("reqnodes") or resources.get("node") or ran_on or 1)
-    per_node, per_cpu = _memory(fields.get("reqmem", ""), nodes)
+    asked, had = _resources(fields.get("reqtres", "")), _resources(fields.get("alloctres", ""))
+    got = int(fields.get("allocnodes") or had.get("node") or fields.get("nnodes") or 0) if on_nodes else 0
+    # Of a job that ran on none NNodes is how many it asked for.
+    nodes = int(fields.get("reqnodes") or asked.get("node") or got or fields.get("nnodes") or 0)
+    per_node, per_cpu = _memory(fields.get("reqmem") or asked.get("mem") or had.get("mem", ""), nodes, cpus(fields))
+    per_job, each_node = _gres(fields, asked, had)
+    # A job that got more nodes than it asked for at least left their number open.
+    settled = nodes if nodes >= got and nodes else None
     return BatchOptions(
         name=fields.get("jobname", ""),
         account=fields.get("account", ""),
         qos=fields.get("qos", ""),
         partitions=tuple(filter(None, fields.get("partition", "").split(","))),
-        # A job that got more nodes than it asked for at least left their number open.
-        min_nodes=None if ran_on > nodes else nodes,
-        max_nodes=None if ran_on > nodes else nodes,
+        min_nodes=settled,
+        max_nodes=settled,
         tasks=max(cpus(fields), nodes),
         memory_per_node=per_node,
         memory_per_cpu=per_cpu,
-        gpus=_gpus(resources),
-        gres=_other_gres(resources, nodes),
+        gpus=_gpus(per_job),
+        gres=each_node or _other_gres(per_job, nodes or got or 1),
         constraint=fields.get("constraints", ""),
         time_limit=_limit(fields),
-        licenses=tuple((name[8:], int(count)) for name, count in resources.items() if name.startswith("license/")),
+        licenses=tuple((name[8:], int(count)) for name, count in asked.items() if name.startswith("license/")),
     )
 
 
@@ -217,8 +251,14 @@ def _limit(fields: Mapping[str, str]) -> float | None:
     return int(days or 0) * 86_400.0 + words[0] * 3600 + words[1] * 60 + words[2]
 
 
-def _memory(text: str, nodes: int) -> tuple[int | None, int | None]:
-    """Mebibytes on a node, and for a CPU. Older versions mark which of the two is meant; newer ones give the total."""
+def _memory(text: str, nodes: int, count: int) -> tuple[int | None, int | None]:
+    """Mebibytes on a node, and for a CPU. Older versions mark which of the two is meant; newer ones give the total.
+
+    Args:
+        text: a size.
+        nodes: over which a total is; 0 if that is not known.
+        count: of CPUs, over which it is then.
+    """
     found = _MEMORY.fullmatch(text)
     if text in ("", "Unknown", "0"):
         return None, None
@@ -227,7 +267,47 @@ def _memory(text: str, nodes: int) -> tuple[int | None, int | None]:
     size = float(found.group(1)) * 2.0 ** _SHIFTS[found.group(2)]
     if found.group(3) == "c":
         return None, math.ceil(size)
+    if found.group(3) != "n" and not nodes:
+        return None, math.ceil(size / count)
     return math.ceil(size if found.group(3) == "n" else size / nodes), None
+
+
+def _gres(
+    fields: Mapping[str, str], asked: Mapping[str, str], had: Mapping[str, str]
+) -> tuple[Mapping[str, str], tuple[GresCount, ...]]:
+    """Generic resources of a job, and on each of its nodes: of the first column that has any.
+
+    Args:
+        fields: values of columns.
+        asked: what ReqTRES says.
+        had: what AllocTRES says.
+    """
+    if any(name.startswith("gres/") for name in asked):
+        return asked, ()
+    text = fields.get("reqgres", "")
+    per, _, one = text.partition(":") if text.startswith("PER_") else ("PER_NODE", ":", text)
+    if per in ("PER_NODE", "PER_JOB") and (found := tuple(_counts(one))):
+        return ({}, found) if per == "PER_NODE" else (_in_all(found), ())
+    if any(name.startswith("gres/") for name in had):
+        return had, ()
+    return _in_all(_counts(fields.get("allocgres", ""))), ()
+
+
+def _counts(text: str) -> Iterator[GresCount]:
+    """Generic resources as ``--gres`` has them, which ReqGRES and AllocGRES of older versions show."""
+    for word in text.split(","):
+        kind, *rest = re.sub("^gres[:/]", "", word).replace("=", ":").split(":")
+        count = int(rest.pop()) if rest and rest[-1].isdecimal() else 1
+        if kind.isdecimal():
+            # AllocGRES may have the number by which Slurm knows a kind: its letters, the first of which counts least.
+            kind = int(kind).to_bytes(len(kind), "little").rstrip(b"\0").decode("latin-1")
+        if kind not in ("", "none") and count:
+            yield GresCount(kind, ":".join(rest), count)
+
+
+def _in_all(counts: Iterable[GresCount]) -> dict[str, str]:
+    """Generic resources as AllocTRES has them."""
+    return {f"gres/{one.name}:{one.type}" if one.type else f"gres/{one.name}": f"{one.count}" for one in counts}
 
 
 def _gpus(resources: Mapping[str, str]) -> tuple[GresCount, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from emulator.collector import collector_at_rest
 from emulator.kinds import DUMP, reads
 from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, utf8_of
+from emulator.workload.sacct.asked import says_memory
 from emulator.workload.sacct.dump import Header, records
 from emulator.workload.sacct.jobs import NEEDED, USED, Remarks, Row, gathered, job_of, rows_of
 from emulator.workload.sacct.times import zone_of
@@ -18,6 +19,7 @@ from emulator.workload.sitelog import LoggedJob, SiteLog, Unusable
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
+NO_MEMORY = "jobs say nothing of memory, as there is no column ReqMem: each gets the default of its partition"
 
 
 @reads(DUMP)
@@ -59,10 +61,15 @@ def read_sacct(
     remarks = Remarks()
     for line in odd:
         remarks.add("lines are not text in UTF-8, whose odd bytes are replaced", line)
+    logged = in_order([job_of(job, epoch, remarks) for job in jobs])
+    if "reqmem" not in dump.header.names:
+        for row in rows:
+            if row.asked.options.memory_per_node is None and not says_memory(row.asked.options):
+                remarks.add(NO_MEMORY, row.line)
     return SiteLog(
         name=name_of(file),
         file=file,
-        jobs=in_order([job_of(job, epoch, remarks) for job in jobs]),
+        jobs=logged,
         epoch=epoch,
         read=len(dump.lines) + dump.steps + len(dump.unusable),
         steps=dump.steps,

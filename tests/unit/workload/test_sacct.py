@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.workload.read import read_trace
-from emulator.workload.sacct import plain, read_sacct
+from emulator.workload.sacct import plain, read_sacct, reading
 from emulator.workload.sacct.asked import submitted
 from emulator.workload.sacct.columns import BETWEEN, COLUMNS, Column, column_of, together
 from emulator.workload.sacct.dump import _aligned, records
 from emulator.workload.sacct.plain import WORTH
 from emulator.workload.sacct.times import instants, span, zone_of
+from emulator.workload.sbatch import BatchOptions
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -98,6 +99,92 @@ def test_resources_and_licences(tmp_path: Path) -> None:
     assert options.licenses == (("foo", 3),)
 
 
+BARE = "JobID Submit Start End Elapsed State Timelimit ReqCPUS"
+
+
+def of_columns(tmp_path: Path, row: dict[str, str]) -> BatchOptions:
+    """What a job asked for of which a dump has no other columns than these and those without which none is read."""
+    names = [*BARE.split(), *(name for name in row if name not in BARE)]
+    values = [{**ROW, **row}[name] for name in names]
+    return only(read(tmp_path, "|".join(names) + "\n" + "|".join(values) + "\n")).request.options
+
+
+@pytest.mark.parametrize(
+    ("row", "nodes"),
+    [
+        ({}, None),
+        ({"NNodes": "2"}, 2),
+        ({"AllocNodes": "2"}, 2),
+        ({"AllocTRES": "cpu=4,node=2"}, 2),
+        ({"ReqNodes": "1", "AllocNodes": "2"}, None),
+        ({"ReqNodes": "2", "AllocNodes": "2"}, 2),
+        ({"NNodes": "2", "NodeList": "None assigned", "State": "CANCELLED"}, 2),
+    ],
+)
+def test_nodes_that_no_column_says_are_left_open(tmp_path: Path, row: dict[str, str], nodes: int | None) -> None:
+    options = of_columns(tmp_path, row)
+    assert (options.min_nodes, options.max_nodes) == (nodes, nodes)
+
+
+@pytest.mark.parametrize(
+    ("row", "per_job", "each_node"),
+    [
+        ({"AllocTRES": "cpu=4,gres/gpu=4,node=2"}, [("gpu", "", 4)], []),
+        ({"AllocTRES": "cpu=4,gres/gpu=4,node=2", "ReqTRES": "cpu=4,node=2"}, [], []),
+        ({"ReqGRES": "gpu:a100:2,nic", "NNodes": "2"}, [], [("gpu", "a100", 2), ("nic", "", 1)]),
+        ({"ReqGRES": "PER_NODE:gpu:2"}, [], [("gpu", "", 2)]),
+        ({"ReqGRES": "PER_JOB:gpu:2"}, [("gpu", "", 2)], []),
+        ({"ReqGRES": "PER_TASK:gpu:1", "AllocGRES": "7696487:4"}, [("gpu", "", 4)], []),
+        ({"ReqGRES": "gres:gpu:2", "AllocGRES": "gpu:4"}, [], [("gpu", "", 2)]),
+        ({"ReqGRES": "gpu:0", "AllocGRES": ""}, [], []),
+        ({"AllocGRES": "gpu:v100:4,nic:2", "NNodes": "2"}, [("gpu", "v100", 4)], [("nic", "", 1)]),
+        ({"ReqTRES": "cpu=4,gres/gpu=2", "SubmitLine": "sbatch --gres=gpu:8 a"}, [("gpu", "", 2)], []),
+        ({"ReqTRES": "cpu=4", "SubmitLine": "sbatch --gres=gpu:2 a"}, [], [("gpu", "", 2)]),
+        ({"SubmitLine": "sbatch --gpus=3 a"}, [("gpu", "", 3)], []),
+    ],
+)
+def test_generic_resources_are_those_of_the_first_column_that_has_any(
+    tmp_path: Path, row: dict[str, str], per_job: list[tuple[str, str, int]], each_node: list[tuple[str, str, int]]
+) -> None:
+    options = of_columns(tmp_path, row)
+    assert [(one.name, one.type, one.count) for one in options.gpus] == per_job
+    assert [(one.name, one.type, one.count) for one in options.gres] == each_node
+
+
+@pytest.mark.parametrize(
+    ("row", "per_node", "per_cpu"),
+    [
+        ({"ReqTRES": "cpu=4,mem=8G,node=2"}, 4096, None),
+        ({"ReqTRES": "cpu=4,mem=8G"}, None, 2048),
+        ({"AllocTRES": "cpu=4,mem=8G,node=2"}, 4096, None),
+        ({"ReqMem": "2G", "ReqTRES": "cpu=4,mem=8G,node=2"}, 1024, None),
+        ({"ReqMem": "0", "SubmitLine": "sbatch --mem=0 a"}, 0, None),
+        ({"ReqMem": "2G", "NNodes": "1", "SubmitLine": "sbatch --mem=0 a"}, 2048, None),
+        ({"SubmitLine": "sbatch --mem-per-cpu=3G a"}, None, 3072),
+    ],
+)
+def test_memory_is_what_the_first_column_says_else_the_line(
+    tmp_path: Path, row: dict[str, str], per_node: int | None, per_cpu: int | None
+) -> None:
+    options = of_columns(tmp_path, row)
+    assert (options.memory_per_node, options.memory_per_cpu) == (per_node, per_cpu)
+
+
+def test_what_the_dump_has_no_column_for_comes_from_the_line(tmp_path: Path) -> None:
+    line = "sbatch -p q -A b --qos=high -C fast -J x a.sh"
+    options = of_columns(tmp_path, {"SubmitLine": line})
+    assert (options.partitions, options.account, options.qos) == (("q",), "b", "high")
+    assert (options.constraint, options.name) == ("fast", "x")
+    options = of_columns(tmp_path, {"SubmitLine": line, "Constraints": "", "Partition": "p"})
+    assert (options.partitions, options.constraint) == (("p",), "")
+
+
+def test_that_nothing_is_said_of_memory_is_told(tmp_path: Path) -> None:
+    text = f"{'|'.join(BARE.split())}\n{'|'.join(ROW[name] for name in BARE.split())}\n"
+    (told,) = read(tmp_path, text).changed
+    assert (told.reason, told.count, told.first) == (reading.NO_MEMORY, 1, f"{tmp_path}/jobs.sacct:2")
+
+
 def test_steps_are_counted_and_tasks_know_their_array(tmp_path: Path) -> None:
     rows = [{"JobID": "9_3", "JobIDRaw": "12"}, {"JobID": "9_3.batch", "JobIDRaw": "12.batch"}]
     log = read(tmp_path, dump(*rows, more="JobIDRaw"))
@@ -139,7 +226,7 @@ def test_holds_waits_and_limits_of_what_ran_into_them(tmp_path: Path) -> None:
 
 
 def test_a_job_that_still_runs_is_told(tmp_path: Path) -> None:
-    log = read(tmp_path, dump({"State": "RUNNING", "End": "Unknown"}))
+    log = read(tmp_path, dump({"State": "RUNNING", "End": "Unknown", "ReqMem": "1G"}, more="ReqMem"))
     assert only(log).request.run == UNTIL_ITS_LIMIT
     (note,) = log.notices()
     assert "jobs.sacct:2: 1 jobs had not ended when the dump was made" in note
@@ -256,7 +343,7 @@ def test_when_clocks_go_back_the_elapsed_time_tells_which_hour_it_was(tmp_path: 
     row = {**times, "End": "2021-10-31T02:20:00", "Elapsed": "00:30:00"}
     log = read(tmp_path, dump(row), zone="Europe/Paris")
     run = only(log).happened.runs[0]
-    assert (run.start, run.end, list(log.notices())) == (2400, 4200, [])
+    assert (run.start, run.end, [one.reason for one in log.changed]) == (2400, 4200, [reading.NO_MEMORY])
     second = {**row, "Start": "2021-10-31T02:15:00", "Elapsed": "00:05:00", "Submit": "2021-10-31T02:50:00"}
     run = only(read(tmp_path, dump(second), zone="Europe/Paris")).happened.runs[0]
     assert (run.start, run.end) == (1500, 1800)
