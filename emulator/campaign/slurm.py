@@ -166,6 +166,9 @@ def _told(cluster: Cluster) -> Iterator[str]:
         is_changed = setting.location == LOCATION and {setting.name.lower(), setting.part_of.lower()} & changed
         if is_changed and setting.word.status is not Status.HONOURED:
             yield f"{LOCATION}: {setting.name} is {setting.word.status.value}: {setting.word.note}"
+    tree = cluster.tree()
+    if tree is not None and tree.remark():
+        yield f"{cluster.accounts[0]}: {tree.remark()}"
     if not cluster.accounts and "AccountingStorageEnforce" in conf.parameters:
         yield f"{cluster.conf}: without accounts limits of accounts and QOS do not hold, and fair share counts nothing"
 

@@ -94,6 +94,8 @@ def replay(
     with shared.reading(dump, progress):
         log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
     notices = [*(f"{notice}" for notice in conf.notices), *log.notices()]
+    if accounts and (remark := read_accounts(*accounts).remark()):
+        notices.append(remark)
     for sentence in notices:
         shared.echo(sentence, err=True)
     config: dict[str, Any] = {"clock": clock, "slurm_version": slurm_version, "seed": seed}

@@ -102,6 +102,7 @@ def show_site(
         *result.about.get("refused", {}).values(),
         _without_effect(site.conf),
         _without_accounts(site.conf, accounts),
+        accounts.remark() if accounts is not None else "",
     )
     shared.print_metrics(result, threshold, warm_up, as_json, notes, noise)
     if not as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import click
 from click.core import ParameterSource
 
 from emulator.cli import shared
-from emulator.config.slurm.releases import NEWEST
-from emulator.config.slurm.versions import RELEASES
+from emulator.config.slurm.releases import NEWEST, VERSIONS
+from emulator.config.slurm.versions import RELEASES, emulated_version
+from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,26 +105,47 @@ def _starts(
 ) -> Starts:
     """What becomes of a log under both versions."""
     from emulator.config.sacctmgr import read_accounts
-    from emulator.config.slurm.versions import emulated_version
     from emulator.replay.emulate import emulate
     from emulator.report.diff import diff_records
     from emulator.report.upgrade import Starts
     from emulator.workload.sites import read_site_log
 
     for version in versions:
-        emulated_version(version)
+        _check_emulated(version)
     with shared.reading(dump, progress):
         log = read_site_log(dump, **reading)
     for sentence in log.notices():
         shared.echo(sentence, err=True)
-    tree = read_accounts(*accounts) if accounts else None
 
     def run(version: str) -> Records:
+        tree = read_accounts(*accounts) if accounts else None  # A run may change them.
         with shared.progress(f"{log.name}, {version}", len(log), progress) as report:
             return emulate(log, conf, how, accounts=tree, slurm_version=version, report=report).records
 
     before, after = map(run, versions)
-    return Starts(len(before), diff_records(before, after), log.epoch)
+    return Starts(len(before), diff_records(before, after), log.epoch, (_refused(before), _refused(after)))
+
+
+def _check_emulated(version: str) -> None:
+    """Refuse a version under which no log can be run.
+
+    Raises:
+        ConfigurationError: it is such a version.
+    """
+    try:
+        emulated_version(version)
+    except ConfigurationError:
+        known = ", ".join(VERSIONS)
+        raise ConfigurationError(
+            f"no log can be run under Slurm {version}; with --log give --from and --to one of {known}"
+        ) from None
+
+
+def _refused(records: Records) -> dict[str, int]:
+    """How many jobs were refused for which reason, the most frequent first."""
+    states, reasons = records.jobs["state"], records.jobs["reason"]
+    refused = (str(reason) for state, reason in zip(states, reasons, strict=True) if state == "REJECTED")
+    return dict(Counter(refused).most_common())
 
 
 def write_page(page: Path, title: str, found: Changes, starts: Starts | None) -> None:

@@ -10,7 +10,7 @@ from emulator.config.slurm import SlurmConf
 from emulator.config.slurm.hostlist import compress
 from emulator.engine.controller import Controller
 from emulator.state.job import RESOURCES
-from emulator.workload.job_script import sbatch_words
+from emulator.workload.job_script import sbatch_words, unread_directives
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.sbatch_unused import not_emulated
@@ -62,6 +62,7 @@ def judge(script: str, conf: SlurmConf, accounts: Accounts | None = None, user: 
     untimed = replace(request, options=replace(options, components=further, **UNTIMED))  # type: ignore[arg-type]
     controller = Controller(conf, [untimed], accounts=accounts)
     notes = tuple(not_emulated(request.components(), controller.cluster.nodes_for.whole_nodes))
+    notes += tuple(filter(None, [unread_directives(script)]))
     until = 0.0
     while until < LONG and not controller.rejected and (until == 0 or controller.cluster.jobs[1].run is None):
         until += STEP

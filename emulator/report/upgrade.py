@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,13 @@ class Starts:
         compared: how many jobs it has.
         differ: those that start at another time.
         epoch: unix time of second 0.
+        refused: under either, how many jobs were refused for which reason.
     """
 
     compared: int
     differ: list[JobDiff]
     epoch: int | None
+    refused: tuple[Mapping[str, int], Mapping[str, int]]
 
     def first(self, limit: int) -> list[JobDiff]:
         """The first of them; all with 0."""
@@ -78,6 +80,10 @@ def sentences(found: Changes, starts: Starts | None, limit: int) -> Iterator[str
     if starts is not None:
         shown = len(starts.first(limit))
         yield f"{len(starts.differ):,} of {starts.compared:,} jobs start at another time; shown are {shown:,}."
+        for version, refused in zip((found.old, found.new), starts.refused, strict=True):
+            if refused:
+                why = "; ".join(f"{count:,} for {reason}" for reason, count in refused.items())
+                yield f"{sum(refused.values()):,} jobs are refused under Slurm {version}: {why}."
 
 
 def data(found: Changes, starts: Starts | None, limit: int) -> dict[str, Any]:
@@ -86,7 +92,8 @@ def data(found: Changes, starts: Starts | None, limit: int) -> dict[str, Any]:
     Returns:
         ``from`` and ``to``; ``keys``: a list of ``key``, ``lines`` (``file:line``; none where the default counts),
         ``since``, ``kind``, ``says`` and ``was``; ``rules``: of ``name``, ``since``, ``says``, ``before`` and
-        ``concerns``; ``jobs``, of a log: ``compared``, ``differ`` and the ``first``, as in ``slurm-sim diff``.
+        ``concerns``; ``jobs``, of a log: ``compared``, ``differ``, the ``first``, as in ``slurm-sim diff``, and
+        ``refused``: under either version, how many for which reason.
     """
     of_key, of_rule = ("key", "since", "kind", "says", "was"), ("name", "since", "says", "before")
     about: dict[str, Any] = {"from": found.old, "to": found.new}
@@ -99,7 +106,8 @@ def data(found: Changes, starts: Starts | None, limit: int) -> dict[str, Any]:
     ]
     if starts is not None:
         first = [asdict(one) for one in starts.first(limit)]
-        about["jobs"] = {"compared": starts.compared, "differ": len(starts.differ), "first": first}
+        refused = dict(zip((found.old, found.new), starts.refused, strict=True))
+        about["jobs"] = {"compared": starts.compared, "differ": len(starts.differ), "first": first, "refused": refused}
     return about
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from emulator.workload.het_job import SEPARATOR
 
 DIRECTIVE = "#SBATCH"
+OF_OTHERS = ("#PBS", "#BSUB")
+"""Directives of other batch systems, which ``sbatch`` reads as well."""
 COMPONENTS = ("hetjob", "packjob")
 """A line with one of these parts components; what follows in it does not count."""
 
@@ -40,9 +42,7 @@ def sbatch_words(script: str) -> list[list[str]]:
         ValueError: a quote that does not end, or ``:`` as on the line of ``sbatch``; the message names the line.
     """
     components: list[list[str]] = [[]]
-    for number, line in enumerate(script.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            break
+    for number, line in _head(script):
         if not line.startswith(DIRECTIVE) or line[len(DIRECTIVE) :][:1] not in ("", " ", "\t"):
             continue
         try:
@@ -59,6 +59,25 @@ def sbatch_words(script: str) -> list[list[str]]:
             )
         components[-1] += found
     return components
+
+
+def unread_directives(script: str) -> str:
+    """What of a script is not read here though ``sbatch`` reads it; empty for nothing."""
+    found = [number for number, line in _head(script) if line.startswith(OF_OTHERS)]
+    if not found or any("--ignore-pbs" in line for _, line in _head(script) if line.startswith(DIRECTIVE)):
+        return ""
+    return (
+        f"{len(found)} lines of {' or '.join(OF_OTHERS)} (first: line {found[0]}) have no effect: sbatch translates "
+        f"them, the emulator does not; write them as {DIRECTIVE}"
+    )
+
+
+def _head(script: str) -> Iterator[tuple[int, str]]:
+    """The lines before the first command, with their numbers."""
+    for number, line in enumerate(script.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            return
+        yield number, line
 
 
 def _words(text: str) -> Iterator[str]:

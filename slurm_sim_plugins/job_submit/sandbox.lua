@@ -81,6 +81,12 @@ env.require = function(name)
   end
   return loaded[name]
 end
+setmetatable(env.os, { __index = function(_, name)
+  if name == "date" or name == "difftime" then
+    error("os." .. name .. " is not to be had here: the clock is simulated, and os.time() counts its seconds", 2)
+  end
+  error("os." .. tostring(name) .. " is not to be had here: no files, no processes", 2)
+end })
 for _, name in pairs({ "module", "dofile", "loadfile", "load", "loadstring", "io" }) do
   local function refused() error(name .. " is not to be had here: no files, no processes, no code from texts", 2) end
   env[name] = name == "io" and setmetatable({}, { __index = refused }) or refused

@@ -312,8 +312,9 @@ def _check_qos(statements: Iterable[Statement], accounts: Accounts) -> None:
 def _add_qos(command: _Command, accounts: Accounts) -> None:
     _check_qos(command.statements, accounts)
     for name in _needed(command, "name"):
-        if name in accounts.qos:
+        if name in accounts.qos and name not in accounts.named:
             raise InputError(f"there is a QOS {name!r} already")
+        accounts.named.discard(name)
         accounts.qos[name] = Qos(location=command.location, name=name)
         state(accounts.qos[name], command.statements, accounts)
 
@@ -324,6 +325,7 @@ def _modify_qos(command: _Command, accounts: Accounts) -> None:
         if name not in accounts.qos:
             raise InputError(f"there is no QOS {name!r}{meant(name, accounts.qos)}")
         found.append(accounts.qos[name])
+        accounts.named.discard(name)
     _check_qos(command.statements, accounts)
     for qos in found:
         state(qos, command.statements, accounts)
@@ -333,6 +335,7 @@ def _delete_qos(command: _Command, accounts: Accounts) -> None:
     for name in _needed(command, "name"):
         if accounts.qos.pop(name, None) is None:
             raise InputError(f"there is no QOS {name!r}{meant(name, accounts.qos)}")
+        accounts.named.discard(name)
         for record in (*accounts.associations.values(), *accounts.qos.values()):
             record.forget_qos(name)
 

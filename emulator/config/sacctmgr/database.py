@@ -117,6 +117,7 @@ class Accounts:
     Attributes:
         associations: by key, in the order in which they were made; accounts come before what is below them.
         qos: by name.
+        named: qualities of service that a dump names, and nothing has described so far.
         default_account: of each user.
         version: grows with every change.
     """
@@ -124,6 +125,7 @@ class Accounts:
     def __init__(self, cluster: str = "") -> None:
         self.cluster = cluster.lower()
         self.qos: dict[str, Qos] = {NORMAL: Qos(name=NORMAL)}
+        self.named: set[str] = set()
         self.associations: dict[Key, Association] = {}
         self.default_account: dict[str, str] = {}
         self.version = 0
@@ -131,6 +133,13 @@ class Accounts:
         for association in (root, Association(account=ROOT, user=ROOT, parent=ROOT)):
             self.associations[association.key] = association
         self.default_account[ROOT] = ROOT
+
+    def remark(self) -> str:
+        """What those should know who gave the files; empty for nothing."""
+        if not self.named:
+            return ""
+        names = ", ".join(sorted(self.named))
+        return f"QOS that are named and not described, which so have no limits, priority or flags: {names}"
 
     def account(self, name: str) -> Association | None:
         """An account, or None."""

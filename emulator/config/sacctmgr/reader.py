@@ -165,6 +165,7 @@ class _Dump:
     def _qos(self, name: str, statements: list[Statement], location: Location) -> None:
         """A quality of service is of all clusters; the one called normal is there already."""
         self._make_qos(statements)
+        self._accounts.named.discard(name)
         state(self._accounts.qos.setdefault(name, Qos(location=location, name=name)), statements, self._accounts)
         self._accounts.version += 1
 
@@ -173,7 +174,10 @@ class _Dump:
         for one in statements:
             several = one.name in ("QOS", "Preempt")
             for name in one.words if several else ((one.text,) if one.name == "DefaultQOS" else ()):
-                self._accounts.qos.setdefault(name.lower(), Qos(name=name.lower()))
+                name = name.lower()
+                if name and name not in self._accounts.qos:
+                    self._accounts.qos[name] = Qos(name=name)
+                    self._accounts.named.add(name)
 
     def _cluster(self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location) -> None:
         state(self._accounts.associations["", ROOT, ""], statements, self._accounts)

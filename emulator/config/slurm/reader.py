@@ -22,11 +22,12 @@ from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.releases import NEWEST, OLDEST
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
-from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
+from emulator.config.slurm.topology import BLOCK, OTHERS, PLUGINS, TOPOLOGY_YAML, TREE, read_topology
 from emulator.config.slurm.versions import GONE, KEY_CHANGES, PASSED_OVER, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
+from slurm_sim_plugins.errors import meant
 
 if TYPE_CHECKING:
     from emulator.config.slurm.topology_yaml import Section
@@ -191,6 +192,8 @@ class _Reader:
         check_whole_nodes(partitions, parameters, findings)
         if not (in_conf.switches or sections):
             self._notice_no_topology(parameters)
+        if not sections:
+            self._notice_other_topology(parameters)
         if not nodes and "Include" in parameters:
             findings.notice(Location(self._source, 1), NO_NODES)
         self._notice_gone(parameters)
@@ -219,6 +222,14 @@ class _Reader:
                 f"{plugin} has no switch or block in a topology.conf beside this file: nodes are taken as if all were "
                 "on one switch (slurmctld does not start without that file)"
             )
+            self._findings.notice(parameters["TopologyPlugin"].location, text)
+
+    def _notice_other_topology(self, parameters: Settings) -> None:
+        """Other plugins of Slurm sort nodes in other ways; a name may be misspelt as well."""
+        plugin = parameters.text("TopologyPlugin")
+        if plugin.lower() not in PLUGINS:
+            likely = "" if plugin.lower() in OTHERS else meant(plugin, PLUGINS)
+            text = f"TopologyPlugin={plugin} is not emulated{likely}: nodes are taken as if all were on one switch"
             self._findings.notice(parameters["TopologyPlugin"].location, text)
 
     def _notice_gone(self, parameters: Settings) -> None:

@@ -64,7 +64,7 @@ OF_GPUS = (
     *("gres", "gpus", "gpus_per_task", "gpus_on_sockets", "gres_per_task", "tasks_per_gpu", "enforces_binding"),
     "cpus_per_gpu",
 )
-"""What is taken from the line where the columns say nothing of generic resources, which sites may keep no account of."""
+"""What is taken from the line where columns say nothing of generic resources, of which a site may keep no account."""
 OF_MEMORY = ("memory_per_node", "memory_per_cpu", "memory_per_gpu")
 """What is taken from the line where the columns say nothing of memory, or that it was 0."""
 READ = (

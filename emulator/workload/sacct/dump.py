@@ -244,7 +244,8 @@ def _names(file: str, data: bytes, separator: str) -> list[str]:
     if not {"jobid", "jobidraw"} & {name.strip().lower() for name in names}:
         raise InputError(
             f"{file}:1: there is no column JobID; the first line of a dump names its columns, "
-            "with | between them: write it with sacct -P, without --noheader"
+            f"with {separator} between them: write it with sacct -P, without --noheader; if something else is between "
+            "them, say so with --delimiter"
         )
     return names
 

@@ -271,8 +271,19 @@ def gathered(rows: Sequence[Row]) -> tuple[list[list[Row]], list[tuple[Row, str]
         if not before or _follows(before[-1], row):
             before.append(row)
         else:
-            again.append((row, f"job {row.label} stands already in line {before[-1].line}"))
+            again.append(
+                (row, f"job {row.label} stands already in line {before[-1].line}{_why_again(before[-1], row)}")
+            )
     return list(jobs.values()), again
+
+
+def _why_again(before: Row, row: Row) -> str:
+    """Why a job may stand in a dump twice without being a run that came back."""
+    if "RESIZING" in (before.state, row.state):
+        return ": it changed its size, which is not emulated"
+    if before.times.submit != row.times.submit:
+        return ", with another submission: are there jobs of several clusters, or have ids been used again?"
+    return ""
 
 
 def _follows(before: Row, row: Row) -> bool:

@@ -43,7 +43,7 @@ def read_sacct(
     """
     check_malformed(malformed)
     if len(separator) != 1:
-        raise ConfigurationError(f"separator is {separator!r}; give one character")
+        raise ConfigurationError(f"separator is {separator!r}; give one character (of the shell, $'\\t' is a tab)")
     file = os.fspath(path)
     raw = bytes_of(file)
     data, odd = utf8_of(file, raw)

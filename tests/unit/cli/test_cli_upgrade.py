@@ -440,7 +440,7 @@ def test_a_log_is_run_under_both(site: Path) -> None:
     told = json.loads(check(site, "--from", "22.05", "--log", str(site / "dump"), "--json").stdout)
     # The third job takes what the second left in 22.05, and what the first left in 26.05: then the fourth waits.
     (moved,) = told["jobs"].pop("first")
-    assert told["jobs"] == {"compared": 4, "differ": 1}
+    assert told["jobs"] == {"compared": 4, "differ": 1, "refused": {"22.05": {}, "26.05": {}}}
     assert (moved["job_id"], moved["second"] - moved["first"] > 500) == (4, True)
     shown = check(site, "--from", "22.05", "--log", str(site / "dump")).stdout
     assert "1 of 4 jobs start at another time; shown are 1." in shown
@@ -448,9 +448,16 @@ def test_a_log_is_run_under_both(site: Path) -> None:
     assert "0 of 4 jobs start at another time" in same
 
 
+def test_jobs_that_are_refused_are_counted(site: Path) -> None:
+    (site / "dump").write_text(dump(1, 1).replace("|u|p|", "|u|nowhere|", 1))
+    shown = check(site, "--from", "22.05", "--log", str(site / "dump")).stdout
+    assert "0 of 2 jobs start at another time" in shown
+    assert "1 jobs are refused under Slurm 26.05: 1 for invalid partition specified: nowhere" in " ".join(shown.split())
+
+
 def test_a_log_is_run_under_emulated_versions_only(site: Path) -> None:
     result = check(site, "--from", "23.02", "--log", str(site / "dump"))
-    assert "Slurm 23.02 is not emulated" in str(result.exception)
+    assert "no log can be run under Slurm 23.02; with --log give --from and --to one of 22.05" in str(result.exception)
     assert check(site, "--from", "20.02").exit_code == 2
 
 

@@ -210,3 +210,19 @@ def test_what_is_below_an_account_that_is_wrong_is_not_wrong_too():
         parse_accounts("Cluster - 'c'\nAccount - 'a':GrpTres=cpu\nParent - 'a'\nUser - 'u':qos+=normal\n", "f")
     assert str(error.value).count("\n") == 0
     assert str(error.value).startswith("f:2: ")
+
+
+def test_what_a_dump_only_names_a_script_may_describe() -> None:
+    head = "Cluster - 'here':Fairshare=1:QOS='normal'\nParent - 'root'\n"
+    named = head + "Account - 'lab':Fairshare=1:QOS='high,long,normal':DefaultQOS='high'\n"
+    accounts = parse_accounts(named)
+    assert accounts.remark() == (
+        "QOS that are named and not described, which so have no limits, priority or flags: high, long"
+    )
+    accounts = parse_accounts(named + "add qos high,long MaxJobsPU=3\n")
+    assert [accounts.qos[name].number("MaxJobsPerUser") for name in ("high", "long")] == [3, 3]
+    assert accounts.remark() == ""
+    with pytest.raises(InputError, match="there is a QOS 'high' already"):
+        parse_accounts(named + "add qos high\nadd qos high\n")
+    assert parse_accounts(named + "modify qos high set Priority=3\ndelete qos long\n").remark() == ""
+    assert parse_accounts(named + "QOS - 'high':Priority=5\nQOS - 'long'\n").remark() == ""

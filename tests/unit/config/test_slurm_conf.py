@@ -629,6 +629,17 @@ def test_a_topology_that_has_no_file_is_noticed():
     assert not conf("TopologyPlugin=topology/flat\n" + NODES).notices
 
 
+def test_a_topology_that_is_not_emulated_is_noticed():
+    assert [str(notice) for notice in conf("TopologyPlugin=topology/treee\n" + NODES).notices] == [
+        "slurm.conf:3: TopologyPlugin=topology/treee is not emulated (did you mean 'topology/tree'?): nodes are taken "
+        "as if all were on one switch"
+    ]
+    assert [notice.text for notice in conf("TopologyPlugin=topology/3d_torus\n" + NODES).notices] == [
+        "TopologyPlugin=topology/3d_torus is not emulated: nodes are taken as if all were on one switch"
+    ]
+    assert not conf("TopologyPlugin=topology/default\n" + NODES).notices
+
+
 def test_blocks_are_read_and_an_unused_topology_is_noticed():
     read = conf(NODES, topology="BlockName=b Nodes=n[1-2]\nBlockSizes=2,4\n")
     assert [(switch.name, switch.block, switch.nodes) for switch in read.topology.switches] == [

@@ -15,7 +15,7 @@ from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.test_only import Verdict, judge
-from emulator.workload.job_script import check_script, sbatch_words
+from emulator.workload.job_script import check_script, sbatch_words, unread_directives
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
 from emulator.workload.sbatch_unused import not_emulated
@@ -43,6 +43,14 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=1-0 DefMemPerCPU=1000
 )
 def test_directives_before_the_first_command_count(script: str, words: list[str]) -> None:
     assert sbatch_words(script) == [words]
+
+
+def test_directives_of_other_systems_are_named() -> None:
+    script = "#!/bin/sh\n#PBS -l nodes=2:ppn=8\n#SBATCH -n2\n#BSUB -n 8\nhostname\n#PBS -q x\n"
+    assert unread_directives(script).startswith("2 lines of #PBS or #BSUB (first: line 2) have no effect")
+    assert judge(script, parse_slurm_conf(CONF)).notes == (unread_directives(script),)
+    assert unread_directives(script.replace("-n2", "-n2 --ignore-pbs")) == ""
+    assert unread_directives("#!/bin/sh\n#SBATCH -n2\nhostname\n#PBS -q x\n") == ""
 
 
 def test_a_quote_that_does_not_end_names_its_line() -> None:
