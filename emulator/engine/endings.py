@@ -227,10 +227,7 @@ class Endings(Part):
             if by_limit and not self._reached(job.run.expires):
                 continue
             graced = job.vacating and self._reached(job.end_limit)
-            reserved = self.reservations.of(job)
-            over = reserved.end + self.parameters.resv_over_run if reserved is not None else 0.0
-            bound = reserved is not None and "FLEX" not in reserved.flags and reserved.end > job.run.start
-            if bound and self._reached(over):
+            if self._reached(self.stints.reserved_until(job)):
                 self.terminate(job, State.TIMEOUT)
                 continue
             limit = job.run.expires + job.run.suspended(self.cluster.now)

@@ -71,8 +71,15 @@ class Stints(Part):
         """When a run, suspended for so many seconds, exceeds its limit or its reservation by as much as it may."""
         assert job.run is not None
         limit = job.run.expires + suspended + self.cluster.partitions[job.run.partition].over_time_limit
+        return min(limit, self.reserved_until(job))
+
+    def reserved_until(self, job: Job) -> float:
+        """When a run exceeds its reservation: never one with ``FLEX``, or that was over as the run began."""
+        assert job.run is not None
         reserved = self.reservations.of(job) if self.reservations.by_name else None
-        return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
+        if reserved is None or "FLEX" in reserved.flags or reserved.end <= job.run.start:
+            return math.inf
+        return reserved.end + self.parameters.resv_over_run
 
     def swept_from(self, job: Job) -> float:
         """The beginning of the second from which on a sweep ends a run: at its limit, or before by a signal."""

@@ -50,6 +50,8 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
         ("slurm", 842957),
         # As a cycle went on, reservations still began at the part of a second in which it had begun.
         ("slurm", 845653),
+        # A job of a FLEX reservation that was over began after its end: at once, under the ideal clock.
+        ("ideal", 849141),
     ],
 )
 def test_forms_that_differed(machine: str, seed: int) -> None:
