@@ -8,10 +8,14 @@ pluggy. ``dispatch="pluggy"`` sends every call through pluggy; the schedule is t
 
 from __future__ import annotations
 
+import dis
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
+from functools import lru_cache
+from types import CodeType, GeneratorType
 from typing import Any, Literal, NoReturn
 
+from slurm_sim_plugins.answers import returned
 from slurm_sim_plugins.errors import PluginError
 from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
 from slurm_sim_plugins.manager import Manager, Selection, named
@@ -19,6 +23,8 @@ from slurm_sim_plugins.manager import Manager, Selection, named
 Dispatch = Literal["resolved", "pluggy"]
 FAILURES = (Exception, SystemExit)
 """What a hook may raise for which its plugin is to blame; only Ctrl-C is the user's doing."""
+SHORTEST = 0.001
+"""What is done again after fewer seconds would leave time where it is."""
 BF_INTERVAL = 30.0
 """Slurm's default."""
 Hook = Callable[..., Any] | None
@@ -82,9 +88,10 @@ class Hooks:
         """Seconds between two cycles of the scheduler's backfill under Slurm's clock; infinite for never."""
         name = self._selection.slots["SchedulerType"]
         seconds = getattr(self._selection.plugins[name], "bf_interval", BF_INTERVAL)
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not (seconds >= 0 or seconds == -1):
+        if not _is_number(seconds) or not (seconds in (0, -1) or seconds >= SHORTEST):
             raise PluginError(
-                f"its bf_interval is {seconds!r}; it is seconds, 0 for after each pass of the main loop, -1 for never",
+                f"its bf_interval is {seconds!r}; it is seconds, {SHORTEST} at least, 0 for after each pass of the "
+                "main loop, -1 for never",
                 plugin=name,
             )
         return float("inf") if self.backfill is None or seconds == -1 else float(seconds)
@@ -95,9 +102,10 @@ class Hooks:
         period = getattr(self._selection.plugins[name], "period", None)
         if period is None or self.priority_set is None:
             return None
-        if isinstance(period, bool) or not isinstance(period, int | float) or not 0 <= period < float("inf"):
+        if not _is_number(period) or not (period == 0 or SHORTEST <= period < float("inf")):
             raise PluginError(
-                f"its period is {period!r}; it is None (priorities stay) or seconds, 0 for before each pass",
+                f"its period is {period!r}; it is None (priorities stay) or seconds, {SHORTEST} at least, 0 for before "
+                "each pass",
                 plugin=name,
             )
         return float(period)
@@ -149,6 +157,21 @@ class Hooks:
                 manager.register(plugin, name)
         return manager
 
+    def _told(self, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A hook whose generator of decisions must not return anything, for that would be lost."""
+
+        def followed(decisions: Any, view: Any) -> Generator[Any, Any, None]:
+            value = yield from decisions
+            if value is not None:
+                self.refuse(hook, returned(value).message, time=view.now)
+
+        def decisions_of(view: Any) -> Any:
+            decisions = function(view)
+            may_return = isinstance(decisions, GeneratorType) and _may_return(decisions.gi_code)
+            return followed(decisions, view) if may_return else decisions
+
+        return decisions_of
+
     def _resolve(self, hook: str, without: Collection[str] = ()) -> Hook:
         function, between = self._resolved(hook, without), self._selection.between
         return function if between is None else between(hook, function)
@@ -165,8 +188,10 @@ class Hooks:
             def through_pluggy(*values: Any) -> Any:
                 return caller(**dict(zip(arguments, values, strict=True)))
 
-            return through_pluggy
+            return self._told(hook, through_pluggy) if hook in LOOPS else through_pluggy
         function: Callable[..., Any] = implementations[0].function
+        if hook in LOOPS and not (inspect.isgeneratorfunction(function) and not _may_return(function.__code__)):
+            function = self._told(hook, function)
         taken = tuple(implementations[0].argnames)
         if taken == arguments:
             return function
@@ -176,6 +201,24 @@ class Hooks:
             return function(*[values[index] for index in taken_at])
 
         return rearranged
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@lru_cache(maxsize=256)
+def _may_return(code: CodeType) -> bool:
+    """Whether the code of a generator says that it returns something; mostly it does not, and it is left as it is."""
+    before = None
+    for step in dis.get_instructions(code):
+        if step.opname == "RETURN_CONST" and step.argval is not None:
+            return True
+        is_none = before is not None and before.opname == "LOAD_CONST" and before.argval is None
+        if step.opname == "RETURN_VALUE" and (step.is_jump_target or not is_none):
+            return True
+        before = step
+    return False
 
 
 def line_of(generator: Any) -> str | None:

@@ -18,7 +18,7 @@ from emulator.machines import NODES, check_companions, check_machines
 from emulator.scheduling.policies import plugins_of
 from emulator.scheduling.seen import FACTS
 from emulator.workload.request import JobRequest
-from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in
 from slurm_sim_plugins.realtime import FACT as REALTIME
 
@@ -127,7 +127,10 @@ def check_facts(
     if accounts is not None:
         known["qos"] = accounts.qos
     for name, plugin in selection.plugins.items():
-        for fact, value in getattr(plugin, "looks_for", {}).items():
+        facts = getattr(plugin, "looks_for", {})
+        if not isinstance(facts, Mapping):
+            raise PluginError(f"its looks_for is {facts!r}; it is a mapping from facts of jobs to values", plugin=name)
+        for fact, value in facts.items():
             words = f"{name} looks for jobs with {fact}={value}"
             if fact not in FACTS:
                 raise ConfigurationError(f"{words}; what is known of jobs on a cluster is {', '.join(FACTS)}")

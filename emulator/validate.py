@@ -225,7 +225,7 @@ class Validator:
 
     def generator(self, answer: object) -> None:
         """What ``schedule`` answers is a generator."""
-        if not hasattr(answer, "send"):
+        if not (hasattr(answer, "send") and hasattr(answer, "__next__")):
             self._refuse_answer(self.hook, answers.no_generator(answer))
 
     def _state(self, job: Job) -> str | None:

@@ -35,6 +35,10 @@ from slurm_sim_plugins.tiers import Stay, Tiers
 State = Callable[[Job], str | None]
 """From a job to the word for its state, PENDING if it waits; None if it is no job of this simulation."""
 
+MOST_PRIORITY = 2**63
+"""No whole number that is a priority is so far from 0."""
+LARGEST_COUNT, LARGEST_MEMORY = 2**31 - 1, 2**53
+"""Of nodes, tasks and the like, and of mebibytes, no submission may have more."""
 MOST_SITE_FACTOR = 2**31 - 3
 """Slurm's bound of a site factor, in either direction (scontrol, ``SiteFactor``)."""
 LATEST = 2.0**43
@@ -65,26 +69,42 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
     """
     if _is_unordered(answer) or _length(answer) != len(jobs):
         raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
-    if isinstance(answer, Priorities) and _are_finite(answer.numbers):
-        return answer
+    if isinstance(answer, Priorities):
+        if not _is_column(answer.numbers):
+            raise Refused(
+                f"answered Priorities of {short(answer.numbers)}; they take an array of one number a job", jobs[0]
+            )
+        if _are_finite(answer.numbers):
+            return answer
     try:
-        # Of finite numbers so many are infinite together only if one of them is beyond all reason.
-        if math.isfinite(sum(numbers(answer))):
+        # Of numbers that can be so many are far from 0 together only if one of them is beyond all reason.
+        if -MOST_PRIORITY < sum(numbers(answer)) < MOST_PRIORITY:
             return list(answer)
     except (TypeError, AttributeError, OverflowError):
         pass
+    _check_priorities(answer, jobs)
+    return list(answer)
+
+
+def _check_priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> None:
     for job, each in zip(jobs, answer, strict=True):
         several = each if isinstance(each, list) else [each]
         if isinstance(each, list) and len(each) != max(len(job.requests), 2):
             raise Refused(f"answered a list of {len(each)}; the job is in {len(job.requests)} partitions", job)
         for one in several:
-            if not _is_finite(getattr(one, "number", one)):
+            value = getattr(one, "number", one)
+            if not _is_finite(value):
                 raise Refused(f"answered {short(one)}; a priority is a finite number", job)
-    return list(answer)
+            if isinstance(value, int) and abs(value) >= MOST_PRIORITY:
+                raise Refused(f"answered {short(one)}; a priority that is a whole number has 63 bits at most", job)
+
+
+def _is_column(numbers: Any) -> bool:
+    return getattr(numbers, "ndim", 0) == 1 and numbers.dtype.kind in "iuf"
 
 
 def _are_finite(column: Any) -> bool:
-    return column.dtype.kind == "i" or math.isfinite(abs(column).max(initial=0))
+    return column.dtype.kind in "iu" or math.isfinite(abs(column).max(initial=0))
 
 
 def number(answer: Any) -> Any:
@@ -201,15 +221,18 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 
 
 _TEXT, _TEXTS = "text", "a tuple of texts"
-_NUMBER, _SECONDS = "a whole number, 0 or more, or None", "seconds, more than 0, or None"
+_NUMBER, _SECONDS = "a whole number, 0 or more, of at most 31 bits, or None", "seconds, more than 0, or None"
+_POSITIVE, _MEMORY = "a whole number, 1 or more, of at most 31 bits, or None", "mebibytes, 0 or more, or None"
 _WORDS = {
     **dict.fromkeys(("name", "account", "qos", "constraint", "reservation", "prefer", "exclusive_to"), _TEXT),
-    **dict.fromkeys(("min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory_per_node", "memory_per_cpu"), _NUMBER),
+    **dict.fromkeys(("min_nodes", "max_nodes", "tasks", "cpus_per_task"), _NUMBER),
+    **dict.fromkeys(("memory_per_node", "memory_per_cpu"), _MEMORY),
     **dict.fromkeys(("tasks_per_node", "tasks_per_core", "tasks_per_socket", "min_cpus", "sockets"), _NUMBER),
     **dict.fromkeys(("cores_per_socket", "threads_per_core"), _NUMBER),
     **dict.fromkeys(("time_limit", "time_min"), _SECONDS),
     **dict.fromkeys(("partitions", "gres", "licenses", "node_list", "exclude"), _TEXTS),
     **dict.fromkeys(("held", "exclusive", "share", "contiguous"), "True or False"),
+    **dict.fromkeys(("tasks", "cpus_per_task"), _POSITIVE),
     "nice": "a whole number",
     "requeue": "True, False or None",
 }
@@ -219,8 +242,9 @@ _WORDS = {
 def _takes(name: str, value: Any) -> bool:
     """Whether a field of a submission takes a value."""
     words = _WORDS[name]
-    if words == _NUMBER:
-        return value is None or (type(value) is int and value >= 0)
+    if words in (_NUMBER, _POSITIVE, _MEMORY):
+        most = LARGEST_MEMORY if words == _MEMORY else LARGEST_COUNT
+        return value is None or (type(value) is int and (words == _POSITIVE) <= value <= most)
     if words == _SECONDS:
         return value is None or (type(value) in (int, float) and value > 0)
     if words == _TEXTS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.plan import ANYWHERE, Answer, SchedulePlan
+from slurm_sim_plugins.plan import ANYWHERE, NOT_A_TIME, Answer, SchedulePlan
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND, Profile, earliest_start
 
 STARTS = Answer(ANYWHERE)
@@ -59,6 +59,8 @@ class CountPlan(SchedulePlan):
 
     def promise(self, entry: Job, not_before: float = 0.0) -> float:
         """The earliest start; as :meth:`SchedulePlan.promise`."""
+        if not_before != not_before:
+            raise ValueError(NOT_A_TIME)
         view = self._view
         if self._promise is not None:
             return self._promise_one_more(entry, not_before)

@@ -23,7 +23,7 @@ import sys
 import traceback
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -41,6 +41,13 @@ NO_PLUGIN = re.compile(r"_.*|test_.*|.*_test\.py|conftest\.py")
 """Files of a folder that are not loaded: what plugins share, and their tests."""
 RNG = "rng"
 """A plugin whose class has a parameter of this name is given a random generator of its own."""
+ATTRIBUTES: Mapping[str, type] = {
+    **dict.fromkeys(("needs_oracle", "of_running", "only_starts", "tracks_usage", "whole_nodes"), bool),
+    **dict.fromkeys(("machines", "needs_tiers"), tuple),
+    **dict.fromkeys(("beside_slurm_conf", "looks_for", "slurm_conf"), Mapping),
+}
+"""Attributes of plugin classes that say something of their plugins, and of what kind they are."""
+COLLECTIONS = (list, tuple, set, frozenset, dict, Sequence, Collection, Iterable, Set, Mapping)
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 """What an option of each type takes."""
 
@@ -510,9 +517,19 @@ def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
             f"{slot}={name}: there is no such plugin{meant(name if '/' in name else f'{kind}/{name}', known)}; "
             f"found are {', '.join(known)}; one of your own is loaded from its file (--plugin FILE)"
         )
-    if info.type != kind:
-        raise ConfigurationError(f"{slot}={name}: this slot takes a plugin of type {kind}/..., not {info.type}/...")
+    check_slot(slot, name)
     return info
+
+
+def check_slot(slot: str, name: str) -> None:
+    """Refuse a plugin that is not of the type that a slot takes.
+
+    Raises:
+        ConfigurationError: it is of another type.
+    """
+    kind, _, _ = name.partition("/")
+    if kind != SLOTS[slot]:
+        raise ConfigurationError(f"{slot}={name}: this slot takes a plugin of type {SLOTS[slot]}/..., not {kind}/...")
 
 
 @lru_cache
@@ -529,6 +546,7 @@ def check_hooks(info: PluginInfo) -> None:
             plugin=info.name,
             where=_line_of(info.factory),
         )
+    _check_attributes(info)
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):
@@ -563,17 +581,47 @@ def check_hooks(info: PluginInfo) -> None:
         )
 
 
+def _check_attributes(info: PluginInfo) -> None:
+    """Refuse attributes of a class that say something of its plugins and are of another kind than what says it."""
+    for name, kind in ATTRIBUTES.items():
+        value = inspect.getattr_static(info.factory, name, None)
+        if value is None or hasattr(type(value), "__get__"):
+            continue  # A property is told of an instance.
+        texts: Iterable[Any] = ()
+        if kind is Mapping:
+            fits, takes = isinstance(value, Mapping), "a mapping from text to text"
+            texts = [*value, *value.values()] if fits else ()
+        elif kind is tuple:
+            fits, takes = isinstance(value, list | tuple | set | frozenset), 'a tuple of texts, such as ("nodes",)'
+            texts = value if fits else ()
+        else:
+            fits, takes = isinstance(value, bool), "True or False"
+        if not fits or not all(isinstance(one, str) for one in texts):
+            raise PluginError(f"its {name} is {value!r}; it is {takes}", plugin=info.name, where=_line_of(info.factory))
+
+
 def _check_arguments(info: PluginInfo, hook: str, where: str | None) -> None:
     """Refuse arguments that the hook is not given; to leave some out is allowed."""
     spec = next(vars(spec)[hook] for spec in SPECS.values() if hook in vars(spec))
     given = list(inspect.signature(spec).parameters)[1:]
     function = getattr(info.factory, hook)
+    parameters = inspect.signature(function).parameters.values()
     taken = [
         parameter.name
-        for parameter in inspect.signature(function).parameters.values()
+        for parameter in parameters
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         and parameter.default is parameter.empty
     ]
+    # pluggy passes only what has to be passed, by its place.
+    never = [one.name for one in parameters if one.name in given and one.name not in taken]
+    if never:
+        raise PluginError(
+            f"{hook} would never be given {', '.join(never)}, which has a default or may be given by name alone; "
+            f"write {hook}(self, {', '.join(given)})",
+            plugin=info.name,
+            hook=hook,
+            where=where,
+        )
     is_method = inspect.isfunction(function) and not isinstance(
         inspect.getattr_static(info.factory, hook), staticmethod
     )
@@ -610,11 +658,8 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         choices = typing.get_args(hints.get(option)) if typing.get_origin(hints.get(option)) is Literal else ()
         if choices and value not in choices:
             raise ConfigurationError(f"{info.name}.{option} is one of {', '.join(map(str, choices))}, not {value!r}")
-        expected = hints.get(option)
-        if expected in (bool, int, float, str):
-            accepted = (int, float) if expected is float else expected
-            if not isinstance(value, accepted) or (expected is not bool and isinstance(value, bool)):
-                raise ConfigurationError(f"{info.name}.{option} takes {WORDS[expected]}, not {value!r}")
+        if option in hints and not _is_of(value, hints[option]):
+            raise ConfigurationError(f"{info.name}.{option} takes {_words_of(hints[option])}, not {value!r}")
     if info.draws():
         from numpy.random import default_rng
 
@@ -629,6 +674,32 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         raise PluginError(
             f"cannot be made: {_in_words(error)}", plugin=info.name, where=_line_of(info.factory)
         ) from error
+
+
+def _is_of(value: Any, expected: Any) -> bool:
+    """Whether a value is of the type of an option; types that are not known here take any."""
+    if expected in (bool, int, float, str):
+        accepted = (int, float) if expected is float else expected
+        return isinstance(value, accepted) and (expected is bool or not isinstance(value, bool))
+    if expected is type(None):
+        return value is None
+    origin = typing.get_origin(expected) or expected
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, each) for each in typing.get_args(expected))
+    if origin in COLLECTIONS:
+        # In TOML any list is an array.
+        return isinstance(value, (dict,) if issubclass(origin, Mapping) else (list, tuple, set, frozenset))
+    return True
+
+
+def _words_of(expected: Any) -> str:
+    """A type in words."""
+    if typing.get_origin(expected) in (typing.Union, types.UnionType):
+        return " or ".join(map(_words_of, typing.get_args(expected)))
+    origin = typing.get_origin(expected) or expected
+    if origin in COLLECTIONS:
+        return "a mapping" if issubclass(origin, Mapping) else "a list"
+    return WORDS.get(expected, "nothing" if expected is type(None) else str(expected))
 
 
 @lru_cache

@@ -23,6 +23,8 @@ from slurm_sim_plugins.place import Place as Place
 if TYPE_CHECKING:
     from slurm_sim_plugins.sched.bounds import Bounds
 
+NOT_A_TIME = "not_before is nan, which is no time; give seconds"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hole:
@@ -72,6 +74,9 @@ class SchedulePlan(ABC):
 
         Returns:
             The time in seconds; infinite if the entry can never start, which promises nothing.
+
+        Raises:
+            ValueError: ``not_before`` is nan.
         """
 
     @abstractmethod

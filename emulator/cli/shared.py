@@ -242,7 +242,7 @@ metric_options = options(
         type=click.FloatRange(0, 1, max_open=True),
         default=0.0,
         show_default=True,
-        help="Leave this first share of the jobs out of the metrics.",
+        help="Leave this first share of the jobs out of waits, responses and slowdowns; the rest is of all jobs.",
     ),
 )
 
@@ -496,7 +496,7 @@ def metric_note(threshold: float, warm_up: float) -> str:
     if threshold != 10:
         notes.append(f"bounded slowdown with {threshold:g} s")
     if warm_up:
-        notes.append(f"without the first {warm_up:.0%} of the jobs")
+        notes.append(f"waits, responses and slowdowns without the first {warm_up:.0%} of the jobs")
     return ", ".join(notes)
 
 

@@ -25,7 +25,7 @@ from emulator.state.job import LICENSES, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
-from slurm_sim_plugins.plan import Answer, Entry, Place, SchedulePlan
+from slurm_sim_plugins.plan import NOT_A_TIME, Answer, Entry, Place, SchedulePlan
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 
 NEVER = float("inf")
@@ -132,6 +132,8 @@ class NodePlan(SchedulePlan):
 
     def promise(self, entry: Entry, not_before: float = 0.0) -> float:
         """Promise an entry the earliest start that it can have if nothing else were started."""
+        if not_before != not_before:
+            raise ValueError(NOT_A_TIME)
         job, partition = entry._pair
         self._closed.add(entry.partition)
         self.promised.add(entry)

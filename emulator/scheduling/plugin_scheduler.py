@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -603,8 +604,8 @@ class PluginScheduler:
     def _reserve_one(self, entry: object, time: float) -> None:
         # A task of an array at its limit waits, too; that it is planned for a time is a note.
         job, partition = self._waiting(entry, "Reserve", startable=False)
-        if not time >= self.cluster.now:
-            self._refuse(f"Reserve: the time {time!r} is not now ({self.cluster.now:g}) or later", job)
+        if not isinstance(time, Real) or not time >= self.cluster.now:
+            self._refuse(f"Reserve: the time {answers.short(time)} is not now ({self.cluster.now:g}) or later", job)
         job.planned_start = None if time == float("inf") else float(time)
         if self.policies.counts_cpus and job.planned_start is not None:
             self.policies.planned(job, partition)

@@ -67,12 +67,29 @@ class NodeSelector:
         names, nodes = self._machine.names, list(answer.nodes)
         if nodes != sorted(set(nodes)) or not nodes or not 0 <= nodes[0] <= nodes[-1] < len(names):
             return f"its nodes are {nodes[:5]}; answer indices of the machine's nodes, each once, in ascending order"
+        columns = (answer.units, answer.memory, *answer.gres.values())
+        if any(len(column) != len(nodes) for column in columns):
+            return f"it has {len(nodes)} nodes; answer as many units, as much memory and as many resources of each kind"
+        if any(not isinstance(count, int | np.integer) or count < 0 for column in columns for count in column):
+            return "it gives out what is no whole number, or below 0"
         for node in nodes:
             if not view.usable[node]:
                 return f"node {names[node]} is not among view.usable"
+        if lacking := self._lacking(answer, view.want):
+            return lacking
         left = view.free.copy()
         left.take(answer)
         short = np.flatnonzero((left.table[:2] < 0).any(axis=0) | (left.table[3:] < 0).any(axis=0))
         if len(short):
             return f"node {names[int(short[0])]} has less than it gives out; take no more than view.free has"
+        return ""
+
+    def _lacking(self, answer: Allocation, want: Want) -> str:
+        """What a job would lack with an answer; empty for nothing."""
+        many, cpus = len(answer.nodes), self._machine.cpus_of(answer)
+        if many < want.min_nodes:
+            return f"it has {many} nodes of {want.min_nodes} that are wanted (view.want.min_nodes)"
+        # With --overcommit, and where few cores are left for tasks, a job has fewer CPUs than it asked for.
+        if cpus < min(want.cpus, want.dealt) and not want.placed:
+            return f"it has {cpus} CPUs of {want.cpus} that are wanted (view.want.cpus)"
         return ""

@@ -23,7 +23,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import DEFAULTS, LOOPS
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
-from slurm_sim_plugins.manager import Manager, Selection
+from slurm_sim_plugins.manager import Manager, Selection, check_slot
 from slurm_sim_plugins.processors import Processors, highest
 from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.select.blocks import InBlocks
@@ -142,6 +142,8 @@ def _on_counts(scheduler: Any, scene: Scene, preempt: Any, backfill: Any, select
     if scene.view.block_state is not None:
         described["SelectType"] = InBlocks if select is None else select
     plugins = {slot: fresh(plugin) for slot, plugin in described.items() if plugin is not None}
+    for slot, plugin in plugins.items():
+        check_slot(slot, plugin.name)
     if not any(hasattr(scheduler, hook) for hook in LOOPS):
         implementation(scheduler, "schedule")
     manager = _manager()

@@ -152,7 +152,13 @@ def test_what_counted_processors_do_not_know_cannot_be_changed() -> None:
         (lambda view: view.submission._replace(nice=True), "nice=True; the field takes a whole number"),
         (lambda view: view.submission._replace(qos=None), "qos=None; the field takes text"),
         (lambda view: view.submission._replace(held=None), "held=None; the field takes True or False"),
-        (lambda view: view.submission._replace(tasks=1.5), "tasks=1.5; the field takes a whole number, 0 or more"),
+        (lambda view: view.submission._replace(tasks=1.5), "tasks=1.5; the field takes a whole number, 1 or more"),
+        (lambda view: view.submission._replace(tasks=0), "tasks=0; the field takes a whole number, 1 or more"),
+        (
+            lambda view: view.submission._replace(min_nodes=10**30),
+            "the field takes a whole number, 0 or more, of at most",
+        ),
+        (lambda view: view.submission._replace(memory_per_cpu=2**60), "the field takes mebibytes, 0 or more, or None"),
     ],
 )
 def test_answers_that_cannot_be_used_name_the_plugin(answer: Callable[[Any], Any], words: str) -> None:

@@ -141,6 +141,11 @@ def test_numbers_of_any_kind(accepted: Any) -> None:
         ("abc", "answered 'a'"),
         ([10**400] * 3, "a priority is a finite number"),
         ([1j] * 3, "answered 1j"),
+        ([2**63, 1, -(2**70)], "a priority that is a whole number has 63 bits at most"),
+        (Priorities([1.0] * 3), "answered Priorities of [1.0, 1.0, 1.0]; they take an array of one number a job"),  # type: ignore[arg-type]
+        (Priorities(np.ones((3, 2))), "they take an array of one number a job"),
+        (Priorities(np.array(["a"] * 3)), "they take an array of one number a job"),
+        (Priorities(np.array([1j] * 3)), "they take an array of one number a job"),
     ],
 )
 def test_other_answers_are_refused(answer: Any, told: str) -> None:
@@ -302,10 +307,10 @@ def test_constant_numbers_give_the_schedule_of_a_plugin_without_period(
     assert starts(run(jobs, 4, **options)) == starts(run(jobs, 4, **once))
 
 
-@pytest.mark.parametrize("period", [-1, float("nan"), float("inf"), "often", True])
+@pytest.mark.parametrize("period", [-1, 1e-9, float("nan"), float("inf"), "often", True])
 def test_a_period_is_seconds(period: Any) -> None:
     error = failing(FOUR, 4, **aging(turning, period))
-    assert "it is None (priorities stay) or seconds, 0 for before each pass" in error.message
+    assert "it is None (priorities stay) or seconds, 0.001 at least, 0 for before each pass" in error.message
     assert error.plugin == "priority/aging"
 
 

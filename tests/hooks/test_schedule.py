@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from slurm_sim_plugins import Job, MakeRoom, Reserve, SchedulingView, Start, Wake, hookimpl
+from emulator.testing import play
+from slurm_sim_plugins import Job, MakeRoom, PluginError, Reserve, SchedulingView, Start, Wake, hookimpl
+from slurm_sim_plugins.testing import cluster
+from slurm_sim_plugins.testing import job as one
 from tests.builders.jobs import JobRow, column, events, failing, line_with, run, starts
 
 Decisions = Generator[Any, Any, None]
@@ -512,3 +515,59 @@ def test_the_rest_of_a_pass_may_come_from_elsewhere() -> None:
             yield from rest([view.head])
 
     assert starts(run([(1, 0, 4, 1, 1), (2, 0, 4, 1, 1)], 4, **scheduler(schedule))) == {1: 0, 2: 1}
+
+
+def returning(value: Any, late: float = 0.0) -> dict[str, Any]:
+    """A scheduler that returns its last decisions instead of making them."""
+
+    class Mine:
+        name: ClassVar[str] = "sched/mine"
+
+        @hookimpl
+        def schedule(self, view: SchedulingView) -> Any:
+            yield from in_order(view)
+            return value if view.now >= late else None
+
+    return {"scheduler": "sched/mine", "plugins": [Mine]}
+
+
+@pytest.mark.parametrize("dispatch", ["resolved", "pluggy"])
+def test_what_a_scheduler_returns_is_refused_as_nothing_comes_of_it(dispatch: str) -> None:
+    error = failing(JOBS, 4, **returning([1], late=5.0), dispatch=dispatch)
+    assert error.message == "returned [1]; nothing comes of that: yield each decision, and return nothing"
+    assert (error.plugin, error.hook, error.time) == ("sched/mine", "schedule", 10.0)
+    assert starts(run(JOBS, 4, **returning(None), dispatch=dispatch)) == starts(run(JOBS, 4, scheduler="sched/fcfs"))
+
+
+def test_a_coroutine_is_no_generator() -> None:
+    made: list[Any] = []
+
+    async def later() -> None:
+        """Asynchronous, as no hook is."""
+
+    def schedule(view: SchedulingView) -> Any:
+        made.append(later())
+        return made[-1]
+
+    error = failing(JOBS, 4, **scheduler(schedule))
+    made[-1].close()
+    assert "it must be a generator: yield each decision" in error.message
+
+
+@pytest.mark.parametrize("nodes", [False, True])
+def test_a_promise_takes_a_time(nodes: bool) -> None:
+    def schedule(view: Any) -> Any:
+        plan = view.plan()
+        for entry in plan.heads():
+            if (place := plan.now(entry).place) is not None:
+                yield Start(entry, where=place)
+            else:
+                plan.promise(entry, not_before=float("nan"))
+
+    class Nan:
+        name: ClassVar[str] = "sched/nan"
+        schedule = hookimpl(lambda self, view: schedule(view))
+
+    scene = cluster(nodes=2, cpus=2) if nodes else cluster(4)
+    with pytest.raises(PluginError, match="not_before is nan, which is no time; give seconds"):
+        play(Nan, scene.running(one(4)).waiting(one(4)))

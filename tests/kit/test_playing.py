@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.testing import play
-from slurm_sim_plugins import MakeRoom, Plan, PluginError, Reserve, Start, Wake, hookimpl
+from slurm_sim_plugins import ConfigurationError, MakeRoom, Plan, PluginError, Reserve, Start, Wake, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
 from slurm_sim_plugins.sched.conservative import Conservative
@@ -188,3 +188,10 @@ def test_a_decision_that_is_returned_is_told() -> None:
 
     with pytest.raises(PluginError, match=r"returned Start.*yield each decision"):
         play(scheduler(returning), HERE)
+
+
+def test_a_plugin_goes_into_the_slot_of_its_type() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"BackfillType=sched/easy: this slot takes a plugin of type backfill/"
+    ):
+        play(Easy, HERE, backfill=Easy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -72,6 +72,9 @@ class Watcher:
         self.seen.append((job, now))
 
 
+NOTHING: Mapping[str, float] = {}
+
+
 class WithOptions:
     name: ClassVar[str] = "priority/options"
 
@@ -83,6 +86,10 @@ class WithOptions:
         label: str = "a",
         eager: bool = False,
         anything: Any = None,
+        maybe: float | None = None,
+        several: tuple[int, ...] = (),
+        shares: Mapping[str, float] = NOTHING,
+        ends: int | Sequence[int] = 0,
     ) -> None:
         if count < 0:
             raise ValueError(f"count is {count}; give 0 or more")
@@ -486,6 +493,16 @@ def test_a_hook_of_another_type_is_told(tmp_path: Path) -> None:
         ("def priority_set(self, view, now)", "priority_set takes view, not now"),
         ("def priority_set(self, a, b)", "priority_set takes view, not a, b"),
         ("def priority_set(view)", "priority_set is a method, whose first argument is self: priority_set(self, view)"),
+        (
+            "def priority_set(self, view=None)",
+            "priority_set would never be given view, which has a default or may be given by name alone; write "
+            "priority_set(self, view)",
+        ),
+        (
+            "def job_ended(self, job, *, now)",
+            "job_ended would never be given now, which has a default or may be given by name alone; write "
+            "job_ended(self, job, run, state, now)",
+        ),
         ("def job_ended(self, job, status)", "job_ended takes job, run, state, now, not status"),
     ],
 )
@@ -551,6 +568,33 @@ def with_options(**options: Any) -> Any:
     return selection.plugins["priority/options"].given
 
 
+def test_options_of_further_types_are_taken() -> None:
+    for given in (
+        {"maybe": None},
+        {"maybe": 2},
+        {"several": [1, 2]},
+        {"shares": {"a": 1.0}},
+        {"ends": 3},
+        {"ends": [3]},
+    ):
+        with_options(**given)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "words"),
+    [
+        ("machines = 'nodes'", "its machines is 'nodes'; it is a tuple of texts, such as (\"nodes\",)"),
+        ("looks_for = 'x'", "its looks_for is 'x'; it is a mapping from text to text"),
+        ("slurm_conf = {1: 2}", "its slurm_conf is {1: 2}; it is a mapping from text to text"),
+        ("needs_oracle = 'no'", "its needs_oracle is 'no'; it is True or False"),
+    ],
+)
+def test_attributes_of_another_kind_are_refused(tmp_path: Path, attribute: str, words: str) -> None:
+    error = broken(f"{HEAD}class Mine:\n    name = 'priority/mine'\n    {attribute}\n", tmp_path)
+    assert (error.plugin, error.message) == ("priority/mine", words)
+    assert error.where == f"{tmp_path / 'bad.py'}:2"
+
+
 def test_options_reach_the_plugin() -> None:
     assert with_options() == (1.0, 3, "up", "a", False, None)
     given = {"weight": 2, "count": 0, "mode": "down", "label": "b", "eager": True, "anything": [1]}
@@ -567,6 +611,10 @@ def test_options_reach_the_plugin() -> None:
         ({"count": True}, "priority/options.count takes a whole number, not True"),
         ({"label": 3}, "priority/options.label takes text, not 3"),
         ({"eager": 1}, "priority/options.eager takes true or false, not 1"),
+        ({"maybe": "3"}, "priority/options.maybe takes a number or nothing, not '3'"),
+        ({"several": "1,2"}, "priority/options.several takes a list, not '1,2'"),
+        ({"shares": [1]}, "priority/options.shares takes a mapping, not [1]"),
+        ({"ends": "1"}, "priority/options.ends takes a whole number or a list, not '1'"),
         ({"mode": "sideways"}, "priority/options.mode is one of up, down, not 'sideways'"),
         ({"count": -1}, "priority/options: count is -1; give 0 or more"),
     ],
@@ -614,7 +662,8 @@ def test_what_is_known_of_a_plugin() -> None:
     assert (info.type, info.slot, info.summary) == ("priority", "PriorityType", "Shortest first.")
     assert info.hooks == ["priority_set"]
     assert info.options() == {}
-    assert list(PluginInfo.of(WithOptions).options()) == ["weight", "count", "mode", "label", "eager", "anything"]
+    options = "weight count mode label eager anything maybe several shares ends"
+    assert list(PluginInfo.of(WithOptions).options()) == options.split()
 
 
 def test_slots_for_names() -> None:

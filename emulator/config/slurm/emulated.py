@@ -10,6 +10,7 @@ from typing import Any
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.values import Kind
+from slurm_sim_plugins.errors import PluginError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, named
 
 SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
@@ -84,8 +85,17 @@ def stated_slots_of(conf: SlurmConf) -> dict[str, str]:
 
 def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     """Options of a plugin as the file states them: the class says which parameter each of them is (``slurm_conf``)."""
-    parameters: Mapping[str, str] = getattr(info.factory, "slurm_conf", {})
-    stated = {option: conf.parameters.value(name) for option, name in parameters.items()}
+    said: object = getattr(info.factory, "slurm_conf", {})
+    # What is no mapping is refused as the plugin is made.
+    parameters: Mapping[str, str] = said if isinstance(said, Mapping) else {}
+    try:
+        stated = {option: conf.parameters.value(name) for option, name in parameters.items()}
+    except KeyError as error:
+        raise PluginError(
+            f"its slurm_conf names {error.args[0]}, which is no parameter of slurm.conf"
+            f"{conf.parameters.vocabulary.meant(str(error.args[0]))}",
+            plugin=info.name,
+        ) from None
     found = {option: _plain(value) for option, value in stated.items() if value is not None} | _beside(info, conf)
     return found if info.slot != "SchedulerType" else {**_of_loops(info, conf), **found}
 

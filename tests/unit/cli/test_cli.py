@@ -309,7 +309,7 @@ def test_run_says_what_is_not_usual(cli: Cli) -> None:
     words = " ".join(out.split())
     assert code == 0
     assert "3 processors, ideal timing, passes=event, not killed at the limit" in words
-    assert "bounded slowdown with 5 s, without the first 25% of the jobs" in words
+    assert "bounded slowdown with 5 s, waits, responses and slowdowns without the first 25% of the jobs" in words
     assert "1 rejected: larger than the machine of 3 processors (first: job 3, which needs 4)" in words
 
 

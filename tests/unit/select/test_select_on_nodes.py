@@ -146,3 +146,31 @@ def test_plugins_for_other_machines_are_refused() -> None:
         simulate(jobs("-n1"), parse_slurm_conf(CONF.format("select/blocks")))
     with pytest.raises(ConfigurationError, match="select/none"):
         simulate(jobs("-n1"), parse_slurm_conf(CONF.format("select/none")))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Allocation((0,), (-1,), (0,)), "it gives out what is no whole number, or below 0"),
+        (Allocation((0,), (1.5,), (0,)), "it gives out what is no whole number, or below 0"),  # type: ignore[arg-type]
+        (Allocation((0, 1), (1,), (0,)), "it has 2 nodes; answer as many units, as much memory and as many resources"),
+        (Allocation((0,), (3,), (0,)), r"it has 3 CPUs of 4 that are wanted \(view.want.cpus\)"),
+        (Allocation((0,), (4,), (0,)), r"it has 1 nodes of 2 that are wanted \(view.want.min_nodes\)"),
+        (Allocation((0, 1), (np.int64(2), np.int64(2)), (0, 0)), ""),
+    ],
+)
+def test_an_answer_covers_what_is_wanted(answer: Allocation, words: str) -> None:
+    class Always:
+        name = "select/always"
+        machines = ("nodes",)
+
+        @hookimpl
+        def select_nodes(self, view: NodeView) -> Allocation | None:
+            return answer if view.usable.all() and (view.free.units >= 4).all() else None
+
+    least = "-N2" if not words or "nodes of 2" in words else "-N1"
+    if not words:
+        assert nodes_of(jobs(least, "-n4"), "select/always", Always) == ["n1,n2"]
+        return
+    with pytest.raises(PluginError, match=words):
+        nodes_of(jobs(least, "-n4"), "select/always", Always)
