@@ -158,7 +158,11 @@ def _field(field: Field[object]) -> str:
 
 def metrics() -> str:
     """What the metrics mean."""
-    lines = ["# Metrics\n\nPure functions of the records. `--warm-up` and `--threshold` are as said in `--help`.\n"]
+    about = (
+        "Pure functions of the records. `--threshold` is as said in `--help`; `--warm-up` leaves the first jobs out\n"
+        "of waits, responses and slowdowns, while counts, and what concerns the machine, are of all jobs."
+    )
+    lines = [f"# Metrics\n\n{about}\n"]
     lines.append("\n| key | title | unit | meaning | source |\n|---|---|---|---|---|")
     for metric in METRICS.values():
         cells = (f"`{metric.key}`", metric.title, metric.unit, metric.definition, metric.source)
@@ -230,7 +234,8 @@ slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump --acc
 
 `--accounts` takes what `sacctmgr dump CLUSTER file=...` writes, or a script of `sacctmgr` commands, one a line;
 several are read one after the other into one tree (a dump of 22.05 or 24.11 holds no qualities of service: a script may
-add them; one of 26.05 has lines for them, `QOS - NAME:...`).
+add them; one of 26.05 has lines for them, `QOS - NAME:...`). One that a dump only names has no limits, and is told of,
+until a file says what it is.
 The same can stand in an experiment file:
 
 ```toml

@@ -11,6 +11,9 @@ class: ``slurm_conf = {"max_age": "PriorityMaxAge"}``; what was given for the pl
 An instance may say ``looks_for = {"qos": "urgent"}``: it goes by that value of a fact of jobs; on a cluster
 that has none of the name it is refused before the run.
 
+A hook takes any of its arguments, in any order; none of them may have a default, for pluggy gives no value
+to one that has.
+
 Each specification says when the hook is called, what it is given and answers, what
 ``None`` means and what is rejected; what it costs; the Slurm code that it mirrors; and
 its port class:
