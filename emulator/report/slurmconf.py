@@ -197,7 +197,9 @@ def partition_table(conf: SlurmConf) -> Table:
 
 def notice_lines(conf: SlurmConf) -> list[str]:
     """The notices, one line each."""
-    return [printable(str(notice)) for notice in conf.notices]
+    lines = [printable(str(notice)) for notice in conf.notices]
+    said = conf.nodes or any("there is no NodeName line" in line for line in lines)
+    return lines if said else [*lines, printable(f"{conf.source}: there is no NodeName line, so no job can run")]
 
 
 def _values(values: Sequence[str]) -> str:

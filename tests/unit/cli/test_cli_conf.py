@@ -131,3 +131,9 @@ def test_a_plugin_that_is_not_here_is_not_called_honoured(tmp_path, monkeypatch,
         code, out, _ = check(monkeypatch, capsys, str(file), "--json")
         key = next(key for key in json.loads(out)["keys"] if key["key"] == "SelectType")
         assert code == 0 and key["status"] == told[0] and key["reason"].startswith(told[1])
+
+
+def test_a_file_without_nodes_is_told(tmp_path, monkeypatch, capsys):
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n")
+    code, out, err = check(monkeypatch, capsys, str(tmp_path / "slurm.conf"))
+    assert (code, "slurm.conf: there is no NodeName line, so no job can run" in out + err) == (0, True)
