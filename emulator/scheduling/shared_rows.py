@@ -74,6 +74,7 @@ class SharedRows:
         }
         self._cores: dict[int, Cores] = {}
         self._counted: dict[int, Cores] = {}
+        self._pooled: dict[int, Cores] = {}
         self._taken: Cores = 0
         self._avoided: list[Cores] = []
         self._aside: dict[int, Cores] = {}
@@ -106,7 +107,9 @@ class SharedRows:
         run.row = 0
         row = next((row for row in rows if not row.cores & cores), None)
         run.rowless = row is None
+        self._pooled[job.id] = 0
         if row is not None:
+            self._pooled[job.id] = cores & ~self._cores_in(self._cluster.partitions[run.partition])
             row.add(job.id, cores)
         self._count(job, run, 0 if row is None else cores & ~self._taken)
         self._cluster.take(job, run.at_base)
@@ -115,14 +118,17 @@ class SharedRows:
         """A job leaves: others that have its cores count them now."""
         self._cluster.release(job, run.at_base)
         del self._cores[job.id]
-        left = self._counted.pop(job.id)
+        left, own = self._counted.pop(job.id), self._pooled.pop(job.id)
         self._taken &= ~left
-        for other in list(self._sharing(left)) if _overlaps(self._cores, left) else ():
+        for other in list(self._sharing(left | own)) if _overlaps(self._cores, left | own) else ():
             of = other.run
             assert of is not None
             self._cluster.release(other, of.at_base)
             more = self._cores[other.id] & left
             left &= ~more
+            if of.partition == run.partition:
+                self._pooled[other.id] |= self._cores[other.id] & own
+                own &= ~self._cores[other.id]
             self._count(other, of, self._counted[other.id] | more)
             self._cluster.take(other, of.at_base)
         self._leave_row(job.id, run.partition)
@@ -442,13 +448,16 @@ class SharedRows:
         """A job is the one that counts for some of its cores."""
         self._counted[job.id] = cores
         self._taken |= cores
-        run.counted, run.counted_sockets = None, ()
-        if cores != self._cores[job.id]:
-            nodes = run.allocation.nodes
-            run.counted = tuple(self._on(node, cores) for node in nodes)
-            run.counted_sockets = [
-                tuple((cores & masks[node]).bit_count() for node in nodes) for masks in self._of_sockets
-            ]
+        run.counted, run.counted_sockets = self._by_node(job, run, cores)
+        run.pooled, run.pooled_sockets = self._by_node(job, run, self._pooled[job.id])
+
+    def _by_node(self, job: Job, run: Run, cores: Cores) -> tuple[tuple[int, ...] | None, list[tuple[int, ...]]]:
+        """How many of some of a job's cores are on each of its nodes, and of each socket there; None if all."""
+        if cores == self._cores[job.id]:
+            return None, []
+        nodes = run.allocation.nodes
+        of_sockets = [tuple((cores & masks[node]).bit_count() for node in nodes) for masks in self._of_sockets]
+        return tuple(self._on(node, cores) for node in nodes), of_sockets
 
     def _on(self, node: int, cores: Cores) -> int:
         """How many of some cores are on a node."""

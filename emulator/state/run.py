@@ -9,7 +9,7 @@ from enum import StrEnum
 from emulator.state.machine import MARK
 from slurm_sim_plugins.devices import is_device
 from slurm_sim_plugins.nodes import Allocation, Gres, neighbours
-from slurm_sim_plugins.sockets import socket_of
+from slurm_sim_plugins.sockets import of_pool, socket_of
 
 YEAR = 365 * 86_400.0
 
@@ -42,6 +42,8 @@ class Run:
         row: 0, or one above where it shares resources with others.
         counted: units of each node that it takes from what is free, where others count for the rest; None if all.
         counted_sockets: the same of each socket, where cores are known by socket.
+        pooled: units of each node that it takes of those that jobs of its partition may have together; None if all.
+        pooled_sockets: the same of each socket.
         rowless: whether it has no row: others have CPUs of it, and it counts for none until it ends.
         backfilled: whether backfill started it.
         end: when it ended, or None.
@@ -71,6 +73,8 @@ class Run:
     allocated: float | None = None
     counted: tuple[int, ...] | None = None
     counted_sockets: Sequence[tuple[int, ...]] = ()
+    pooled: tuple[int, ...] | None = None
+    pooled_sockets: Sequence[tuple[int, ...]] = ()
     rowless: bool = False
 
     @property
@@ -90,8 +94,8 @@ class Run:
         if self.rowless:
             return self.held
         if self.counted is not None:
-            pools = {kind: self._counted(kind) for kind in has.gres if not _stays(kind)}
-            return replace(has, units=self.counted, gres={**has.gres, **pools})
+            shared = {kind: self._counted(kind) for kind in has.gres if not _stays(kind)}
+            return replace(has, units=self.counted, gres={**has.gres, **shared})
         if not self.row:
             return has
         gres = {kind: has.gres[kind] for kind in has.gres if _stays(kind)}
@@ -101,7 +105,11 @@ class Run:
         """Units of each node that it takes of a resource that goes by them."""
         assert self.counted is not None
         socket = socket_of(kind)
-        return self.counted if socket is None else self.counted_sockets[socket]
+        if not of_pool(kind, self.partition):
+            return self.counted if socket is None else self.counted_sockets[socket]
+        if self.pooled is None:
+            return self.allocation.gres[kind]
+        return self.pooled if socket is None else self.pooled_sockets[socket]
 
     @property
     def cores(self) -> Allocation:
