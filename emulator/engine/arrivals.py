@@ -237,7 +237,7 @@ class Arrivals(Part):
         # Of a job that waits for its limits, or that its last partition bars, nodes are not asked for.
         first = jobs[0].partitions[0]
         unasked |= bool(jobs[0].unfit) and jobs[0].partitions[-1].name in accounting.access.barred(jobs[0])
-        limited = bool(accounting.obstacle(jobs[0], first)) or jobs[0].wants[first.name].min_nodes > most
+        limited = bool(accounting.obstacle(jobs[0], first))
         if jobs[0].unfit and not (limited or unasked):
             raise RejectedError(jobs[0].unfit)
         if not limited:
