@@ -136,7 +136,7 @@ class Windows(WindowPlan):
         rules = cluster.parameters.rules
         # Slurm's times are whole seconds of its clock.
         rounds = rules.SLOTS_END_ON_NEXT_STEP and habits.resolution > 1
-        self._rounding = habits.resolution - 1 + cluster.second_phase if rounds else 0.0
+        self._rounding = cluster.second_phase + (habits.resolution - 1 if rounds else 0.0)
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self._by_users = rules.USERS_PART_BY_PLANS
         self._by_tries = rules.WINDOWS_BEHIND_TRIES
@@ -304,7 +304,8 @@ class Windows(WindowPlan):
         nodes = self._cluster.with_blocks(job, place._allocation)
         limit = job.granted if start <= self._cluster.now else job.shortest
         grain = self._habits.resolution
-        begin = math.floor(start / grain) * grain
+        # Steps, and the second in which it starts, are those of Slurm's clock.
+        begin = math.floor((start + self._cluster.second_phase) / grain) * grain
         end = max(self._step(start + limit), begin + grain)
         self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if start <= self._cluster.now and job.request.het_job_id is None:

@@ -349,6 +349,7 @@ class CompiledWindows(Windows):
             cluster.now,
             cluster.now + habits.window,
             habits.resolution,
+            cluster.second_phase,
             self._rounding,
             self._own_ends,
             habits.size,

@@ -27,7 +27,7 @@ cdef class Columns:
 
 cdef class Terms:
     cdef readonly double now, horizon
-    cdef double grain, rounding
+    cdef double grain, phase, rounding
     cdef long long own_ends, most_marks, plans_are_news, by_tries, goes_on
     cdef double within, grows
 

@@ -71,7 +71,8 @@ class Terms:
         now: the time of the cycle, in seconds.
         horizon: up to when nodes are kept.
         grain: in steps of so many seconds.
-        rounding: seconds that are added to an end before it is cut to a whole step.
+        phase: seconds that are added to a start before it is cut to a whole step.
+        rounding: the same of an end.
         own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
@@ -86,6 +87,7 @@ class Terms:
     now: float
     horizon: float
     grain: float
+    phase: float
     rounding: float
     own_ends: int
     most_marks: int
@@ -392,7 +394,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
             return placed, FULL, found
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
             return placed, GROW, found
-        begin = np.floor(time / request.terms.grain) * request.terms.grain
+        begin = np.floor((time + request.terms.phase) / request.terms.grain) * request.terms.grain
         end = _whole(request, time + request.length)
         add_slot(begin, max(end, begin + request.terms.grain), work.taken[0], found, slots)
         placed += 1
