@@ -720,8 +720,12 @@ class Cluster:
 
 
 def of_one_user(job: Job, partition: Partition) -> bool:
-    """Whether nodes of a job are for jobs of its user alone."""
-    return partition.exclusive_user or job.options.exclusive_to == "user"
+    """Whether nodes of a job are for jobs of its user alone.
+
+    Not by its own word in a partition whose jobs have nodes for themselves: these stand open to any that preempts it
+    (recorded).
+    """
+    return partition.exclusive_user or (job.options.exclusive_to == "user" and partition.oversubscribe != "EXCLUSIVE")
 
 
 def _bound(bound: float | None) -> float | None:
