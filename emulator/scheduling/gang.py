@@ -154,14 +154,23 @@ class Rows:
         ]
 
     def later(
-        self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
+        self,
+        job: Job,
+        partition: Partition,
+        usable: Mask,
+        free: Free,
+        gone: Collection[int],
+        first: Mask | None = None,
     ) -> Allocation | None:
-        """Where a job that shares will fit beside others once some are gone; without gang scheduling."""
+        """Where a job that shares will fit beside others once some are gone; without gang scheduling.
+
+        In each row it rather gets nodes of ``first``.
+        """
         if self._shared is None or self.gang is not None or not self.shares(job, partition):
             return None
         many = self.depth(job, partition)
         usable = usable & ~self._not_shared(gone) & self._may_share(job, partition)
-        return self._shared.later(job, partition, usable, many, free, gone)
+        return self._shared.later(job, partition, usable, many, free, gone, first)
 
     @property
     def counts_in_plans(self) -> bool:

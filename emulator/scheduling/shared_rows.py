@@ -77,6 +77,7 @@ class SharedRows:
         self._pooled: dict[int, Cores] = {}
         self._taken: Cores = 0
         self._avoided: list[Cores] = []
+        self._preferred: Mask | None = None
         self._aside: dict[int, Cores] = {}
         self._of_sockets = self._masks_of_sockets()
         self._on_nodes: dict[Cores, list[int]] = {}
@@ -321,15 +322,25 @@ class SharedRows:
         return avoided
 
     def later(
-        self, job: Job, partition: Partition, usable: Mask, many: int, free: Free, gone: Collection[int]
+        self,
+        job: Job,
+        partition: Partition,
+        usable: Mask,
+        many: int,
+        free: Free,
+        gone: Collection[int],
+        first: Mask | None = None,
     ) -> Allocation | None:
-        """What a job could get if some jobs were gone, and so much memory and generic resources were free."""
-        rows = self._rows
+        """What a job could get if some jobs were gone, and so much memory and generic resources were free.
+
+        Wherever it is tried, it is tried on the nodes of ``first`` before all that are usable.
+        """
+        rows, self._preferred = self._rows, first
         self._rows = {name: _without(own, gone) for name, own in rows.items()}
         try:
             found = self._over_others(job, partition, usable, many, False, free)
         finally:
-            self._rows = rows
+            self._rows, self._preferred = rows, None
         return None if found is None else found[1]
 
     def without_cores(self, free: Free) -> Free:
@@ -410,6 +421,10 @@ class SharedRows:
             free.gres[pool][:] = machine.gres[pool] - np.array(self._on_each(own), dtype=np.int64)
             if machine.by_socket is not None and partition.name in machine.pool_sockets:
                 self._leave_of(free, machine.by_socket.of_pool(partition.name), own)
+        if self._preferred is not None:
+            found = self._cluster.select(job, partition, usable & self._preferred, free)
+            if found is not None:
+                return found
         return self._cluster.select(job, partition, usable, free)
 
     def _on_each(self, cores: Cores) -> list[int]:

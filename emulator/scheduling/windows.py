@@ -250,9 +250,10 @@ class Windows(WindowPlan):
         cluster, limit = self._cluster, entry.shortest
         if not cluster.licenses_free(job):
             return None
-        usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
-        usable = usable & ~self._kept(cluster.now, limit)
-        shared = self._controls.rows.select(job, partition, usable)
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
+        if self._in_row_if_clear(job, partition, usable) is not None:
+            return None
+        shared = self._controls.rows.select(job, partition, cluster.settled(usable))
         if shared is None or self._at_limit(job, partition) or self._over_limit(job, partition, shared[1]):
             return None
         self.last_place = place = self._place_of(entry, shared[1], row=shared[0])
@@ -1044,11 +1045,26 @@ class Windows(WindowPlan):
         want = want if found is not None else self._rather_clear(want, usable)
         free = cluster.free_if_clear()
         other = cluster.choose(want, cluster.beside_suspended(free, partition), usable)
+        if found is None and other is None:
+            other = self._in_row_if_clear(job, partition, usable)
         if other is None or not cleared[other.where].any():
             return now
         if found is not None and behind and np.array_equal(np.sort(weight[other.where]), np.sort(weight[found.where])):
             return now
         return cluster.now + 1, other
+
+    def _in_row_if_clear(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
+        """Where a job would share cores now if nodes that are being cleared were clear; None if it needs none of them.
+
+        Rows come before nodes: one of which some nodes are being cleared is not passed over for another row (recorded).
+        """
+        cluster = self._cluster
+        if cluster.epilogs is None or not (clearing := usable & (cluster.epilogs > 0)).any():
+            return None
+        gone = {other.id for other in cluster.running.values() if other.is_cleared}
+        first = ~clearing if cluster.parameters.rules.CLEAR_NODES_GO_FIRST else None
+        found = self._controls.rows.later(job, partition, usable, cluster.free_if_clear(), gone, first)
+        return found if found is not None and clearing[found.where].any() else None
 
     def _rather_clear(self, want: Want, usable: Mask) -> Want:
         """What is sought among nodes that are being cleared, and others, which go before them from 24.11 on."""
