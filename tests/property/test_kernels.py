@@ -280,7 +280,9 @@ class Scene:
         near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
         by_tries, goes_on, within = small(draws, 0, 1, 2), small(draws, 0, 1), small(draws, 0, 999) / 1000
         grows = float(small(draws, -1, 0, 45))
-        terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, by_tries, goes_on, within, grows)
+        phase = draws.choice((0.0, 0.0, 0.004, 0.5))
+        sizes, kinds = (grain, phase, later), (own_ends, most, news, by_tries, goes_on)
+        terms = form.Terms(now, now + 3000.0, *sizes, *kinds, within, grows)
         self.request, self.numbers = form.Request(code, seen, self.length, terms, near, there), numbers
         self.longer = form.Request(code, seen, self.length + small(draws, 0, 60, 3000), terms, near, there)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
