@@ -190,17 +190,16 @@ class Hooks:
 
             return self._told(hook, through_pluggy) if hook in LOOPS else through_pluggy
         function: Callable[..., Any] = implementations[0].function
-        if hook in LOOPS and not (inspect.isgeneratorfunction(function) and not _may_return(function.__code__)):
-            function = self._told(hook, function)
         taken = tuple(implementations[0].argnames)
+        returns = hook in LOOPS and not (inspect.isgeneratorfunction(function) and not _may_return(function.__code__))
         if taken == arguments:
-            return function
+            return self._told(hook, function) if returns else function
         taken_at = [arguments.index(name) for name in taken]
 
         def rearranged(*values: Any) -> Any:
             return function(*[values[index] for index in taken_at])
 
-        return rearranged
+        return self._told(hook, rearranged) if returns else rearranged
 
 
 def _is_number(value: object) -> bool:

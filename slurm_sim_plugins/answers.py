@@ -77,8 +77,9 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
         if _are_finite(answer.numbers):
             return answer
     try:
-        # Of numbers that can be so many are far from 0 together only if one of them is beyond all reason.
-        if -MOST_PRIORITY < sum(numbers(answer)) < MOST_PRIORITY:
+        known = numbers(answer)
+        # A sum is no number if one of them is none.
+        if min(known) > -MOST_PRIORITY and max(known) < MOST_PRIORITY and sum(known) < math.inf:
             return list(answer)
     except (TypeError, AttributeError, OverflowError):
         pass

@@ -676,6 +676,12 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         ) from error
 
 
+def takes_several(info: PluginInfo, option: str) -> bool:
+    """Whether an option is a list or a mapping, by its type."""
+    expected = _types_of_options(info.factory).get(option) if info.options() else None
+    return (typing.get_origin(expected) or expected) in COLLECTIONS
+
+
 def _is_of(value: Any, expected: Any) -> bool:
     """Whether a value is of the type of an option; types that are not known here take any."""
     if expected in (bool, int, float, str):
@@ -686,9 +692,13 @@ def _is_of(value: Any, expected: Any) -> bool:
     origin = typing.get_origin(expected) or expected
     if origin in (typing.Union, types.UnionType):
         return any(_is_of(value, each) for each in typing.get_args(expected))
+    if origin is Literal:
+        return value in typing.get_args(expected)
     if origin in COLLECTIONS:
-        # In TOML any list is an array.
-        return isinstance(value, (dict,) if issubclass(origin, Mapping) else (list, tuple, set, frozenset))
+        if issubclass(origin, Mapping):
+            return isinstance(value, Mapping)
+        # Of TOML all are lists; a text is none, though it is a sequence.
+        return isinstance(value, Iterable) and not isinstance(value, str | bytes)
     return True
 
 
@@ -699,6 +709,8 @@ def _words_of(expected: Any) -> str:
     origin = typing.get_origin(expected) or expected
     if origin in COLLECTIONS:
         return "a mapping" if issubclass(origin, Mapping) else "a list"
+    if origin is Literal:
+        return " or ".join(map(repr, typing.get_args(expected)))
     return WORDS.get(expected, "nothing" if expected is type(None) else str(expected))
 
 

@@ -34,7 +34,7 @@ def socket_of(kind: Gres) -> int | None:
 def of_pool(kind: Gres, partition: str) -> bool:
     """Whether a resource is what jobs of a partition may have together (MaxCPUsPerNode), of a node or of a socket."""
     before, of, _ = kind[1].rpartition(OF_SOCKET)
-    return not kind[0] and (before if of else kind[1]) == partition
+    return not kind[0] and (before.rstrip() if of else kind[1]) == partition
 
 
 @dataclass(eq=False)

@@ -83,6 +83,7 @@ class KeptPartition:
         root_only: whether only root may use it.
         groups: groups that may use it; empty for all.
         memory_per_cpu, memory_per_node: mebibytes of jobs that ask for none; None for none.
+        memory_per_gpu: those of jobs with GPUs, instead of these.
     """
 
     name: str
@@ -103,6 +104,7 @@ class KeptPartition:
     # Folders of earlier versions have none.
     memory_per_cpu: float | None = None
     memory_per_node: float | None = None
+    memory_per_gpu: float | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,7 @@ def _partition(partition: Partition, conf: SlurmConf) -> KeptPartition:
         groups=",".join(partition.allow_groups or ()),
         memory_per_cpu=_finite(by_memory[0]),
         memory_per_node=_finite(by_memory[1]),
+        memory_per_gpu=_finite(partition.def_mem_per_gpu or conf.parameters.amount("DefMemPerGPU")),
     )
 
 

@@ -157,6 +157,8 @@ def live(
     marks = Marks.of(only)
     config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
     tree = read_accounts(*accounts) if accounts else None
+    if tree is not None and tree.remark():
+        shared.echo(tree.remark(), err=True)
     if again is not None:
         _again(again, conf, config, catalogue, tree)
         return

@@ -48,6 +48,8 @@ def sbatch(
 
     conf = shared.under(read_slurm_conf(slurm_conf), slurm_version)
     known = read_accounts(*accounts) if accounts else None
+    if known is not None and known.remark():
+        shared.echo(known.remark(), err=True)
     found: dict[str, Verdict] = {}
     for script in scripts:
         text = text_of(str(script), bytes_of(str(script)), "a job script")

@@ -89,7 +89,7 @@ class NodeSelector:
         many, cpus = len(answer.nodes), self._machine.cpus_of(answer)
         if many < want.min_nodes:
             return f"it has {many} nodes of {want.min_nodes} that are wanted (view.want.min_nodes)"
-        # With --overcommit, and where few cores are left for tasks, a job has fewer CPUs than it asked for.
-        if cpus < min(want.cpus, want.dealt) and not want.placed:
+        # With --overcommit, and where tasks with several CPUs or few cores are dealt out, it may be fewer.
+        if cpus < min(want.cpus, want.dealt) and want.cpus_per_task == 1 and not want.placed:
             return f"it has {cpus} CPUs of {want.cpus} that are wanted (view.want.cpus)"
         return ""

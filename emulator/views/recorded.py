@@ -443,10 +443,12 @@ class RecordedCluster:
             one.name: (int(one.memory_per_cpu or 0) or None, int(one.memory_per_node or 0) or None)
             for one in self.cluster.partitions
         }
+        by_gpus = {one.name for one in self.cluster.partitions if one.memory_per_gpu}
         if any(any(memory) for memory in known.values()):
             for job in self.jobs:
                 first = job.options.partitions[0] if job.options.partitions else job.fields["partition"]
-                job.unasked = known.get(first, job.unasked)
+                if first not in by_gpus or not job.options.gpus_on(1):
+                    job.unasked = known.get(first, job.unasked)
 
     @cached_property
     def largest(self) -> Mapping[str, int]:

@@ -63,8 +63,8 @@ def sbatch_words(script: str) -> list[list[str]]:
 
 def unread_directives(script: str) -> str:
     """What of a script is not read here though ``sbatch`` reads it; empty for nothing."""
-    found = [number for number, line in _head(script) if line.startswith(OF_OTHERS)]
-    if not found or any("--ignore-pbs" in line for _, line in _head(script) if line.startswith(DIRECTIVE)):
+    found = [number for number, line in _head(script) if line.split(maxsplit=1)[:1] in ([mark] for mark in OF_OTHERS)]
+    if not found or any("--ignore-pbs" in words for words in sbatch_words(script)):
         return ""
     return (
         f"{len(found)} lines of {' or '.join(OF_OTHERS)} (first: line {found[0]}) have no effect: sbatch translates "

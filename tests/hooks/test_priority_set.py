@@ -141,6 +141,7 @@ def test_numbers_of_any_kind(accepted: Any) -> None:
         ("abc", "answered 'a'"),
         ([10**400] * 3, "a priority is a finite number"),
         ([1j] * 3, "answered 1j"),
+        ([2**70, 1, -(2**70)], "a priority that is a whole number has 63 bits at most"),
         ([2**63, 1, -(2**70)], "a priority that is a whole number has 63 bits at most"),
         (Priorities([1.0] * 3), "answered Priorities of [1.0, 1.0, 1.0]; they take an array of one number a job"),  # type: ignore[arg-type]
         (Priorities(np.ones((3, 2))), "they take an array of one number a job"),

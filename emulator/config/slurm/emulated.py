@@ -6,12 +6,12 @@ import logging
 from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.values import Kind
 from slurm_sim_plugins.errors import PluginError
-from slurm_sim_plugins.manager import Catalogue, PluginInfo, named
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, named, takes_several
 
 SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """Slots whose plugin the file selects."""
@@ -86,8 +86,9 @@ def stated_slots_of(conf: SlurmConf) -> dict[str, str]:
 def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     """Options of a plugin as the file states them: the class says which parameter each of them is (``slurm_conf``)."""
     said: object = getattr(info.factory, "slurm_conf", {})
-    # What is no mapping is refused as the plugin is made.
-    parameters: Mapping[str, str] = said if isinstance(said, Mapping) else {}
+    # What is no mapping of text is refused as the plugin is made.
+    of_text = isinstance(said, Mapping) and all(isinstance(word, str) for word in (*said, *said.values()))
+    parameters: Mapping[str, str] = cast(Mapping[str, str], said) if of_text else {}
     try:
         stated = {option: conf.parameters.value(name) for option, name in parameters.items()}
     except KeyError as error:
@@ -96,7 +97,11 @@ def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
             f"{conf.parameters.vocabulary.meant(str(error.args[0]))}",
             plugin=info.name,
         ) from None
-    found = {option: _plain(value) for option, value in stated.items() if value is not None} | _beside(info, conf)
+    found = {
+        option: value if takes_several(info, option) else _plain(value)
+        for option, value in stated.items()
+        if value is not None
+    } | _beside(info, conf)
     return found if info.slot != "SchedulerType" else {**_of_loops(info, conf), **found}
 
 

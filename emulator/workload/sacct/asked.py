@@ -96,6 +96,14 @@ MOST_ALIKE = 4096
 """So many different submissions are remembered."""
 NOTHING = BatchOptions()
 _MEMORY = re.compile(r"([\d.]+)([KMGTPE]?)([nc]?)")
+_KIND = re.compile(r"[A-Za-z_]\w*")
+_COUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMG]?)")
+FOR_EVER = 10**9
+"""No limit is so many days, or minutes."""
+LARGEST = 2.0**50
+"""No node has so many mebibytes."""
+MOST = 2**31 - 1
+"""No count is larger."""
 _SHIFTS = {"K": -10, "": 0, "M": 0, "G": 10, "T": 20, "P": 30, "E": 40}
 _LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}
 TAKES_NOTHING = ("--parsable", "--wait", "-W", "--quiet", "-Q", "--verbose", "-v", "--spread-job", "--contiguous", "-k")
@@ -156,7 +164,7 @@ def _asked(on_nodes: bool, offset: int, *values: str | None) -> Asked | str:
         if stated and whole:
             return Asked(line, stated)
         return Asked(_joined(_from_columns(fields, on_nodes), line, fields))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         return str(error)
 
 
@@ -182,7 +190,8 @@ def _joined(columns: BatchOptions, line: BatchOptions, fields: Mapping[str, str]
         kept["time_limit"] = line.time_limit
     if len(line.partitions) > 1 and set(columns.partitions) <= set(line.partitions):
         kept["partitions"] = line.partitions
-    if (line.min_nodes or line.tasks or line.tasks_per_node) and line.cpus <= cpus(fields):
+    by_tasks = "gpus_per_task" in kept or "tasks_per_gpu" in kept
+    if (line.min_nodes or line.tasks or line.tasks_per_node or by_tasks) and line.cpus <= cpus(fields):
         kept |= {name: getattr(line, name) for name in SHAPE}
     return replace(columns, **kept) if kept else columns
 
@@ -197,9 +206,10 @@ def says_memory(options: BatchOptions) -> bool:
 
 def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
     asked, had = _resources(fields.get("reqtres", "")), _resources(fields.get("alloctres", ""))
-    got = int(fields.get("allocnodes") or had.get("node") or fields.get("nnodes") or 0) if on_nodes else 0
+    some = _count("NNodes", fields.get("nnodes"))
+    got = (_count("AllocNodes", fields.get("allocnodes") or had.get("node")) or some) if on_nodes else 0
     # Of a job that ran on none NNodes is how many it asked for.
-    nodes = int(fields.get("reqnodes") or asked.get("node") or got or fields.get("nnodes") or 0)
+    nodes = _count("ReqNodes", fields.get("reqnodes") or asked.get("node")) or got or some
     per_node, per_cpu = _memory(fields.get("reqmem") or asked.get("mem") or had.get("mem", ""), nodes, cpus(fields))
     per_job, each_node = _gres(fields, asked, had)
     # A job that got more nodes than it asked for at least left their number open.
@@ -218,16 +228,25 @@ def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
         gres=each_node or _other_gres(per_job, nodes or got or 1),
         constraint=fields.get("constraints", ""),
         time_limit=_limit(fields),
-        licenses=tuple((name[8:], int(count)) for name, count in asked.items() if name.startswith("license/")),
+        licenses=tuple((name[8:], _count(name, count)) for name, count in asked.items() if name.startswith("license/")),
     )
 
 
 def cpus(fields: Mapping[str, str]) -> int:
     """How many CPUs were asked for; of a job of which that is not known, how many it got."""
     stated = fields.get("reqcpus") or _resources(fields.get("reqtres", "")).get("cpu")
-    count = int(stated or fields.get("alloccpus") or fields.get("ncpus") or 0)
+    count = _count("ReqCPUS", stated or fields.get("alloccpus") or fields.get("ncpus"))
     if count < 1:
         raise ValueError("it is not said how many CPUs the job asked for, or that it asked for none")
+    return count
+
+
+def _count(name: str, text: str | None) -> int:
+    """A whole number, perhaps in thousands of 1024; 0 where there is none."""
+    found = _COUNT.fullmatch(text or "0")
+    count = -1 if found is None else int(float(found[1]) * 1024 ** "_KMG".index(found[2] or "_"))
+    if not 0 <= count <= MOST:
+        raise ValueError(f"{name} is {(text or '')[:40]!r}, which is no count")
     return count
 
 
@@ -238,7 +257,7 @@ def _resources(text: str) -> dict[str, str]:
 def _limit(fields: Mapping[str, str]) -> float | None:
     raw = fields.get("timelimitraw", "")
     if raw.isdecimal():
-        return int(raw) * 60.0
+        return min(int(raw), FOR_EVER) * 60.0
     text = fields.get("timelimit", raw)
     if text in ("", "Partition_Limit"):
         return None
@@ -248,7 +267,7 @@ def _limit(fields: Mapping[str, str]) -> float | None:
     words = [int(word) for word in clock.split(":") if word.isdecimal()]
     if len(words) != 3:
         raise ValueError(f"Timelimit is {text[:40]!r}, which is not written DD-HH:MM:SS")
-    return int(days or 0) * 86_400.0 + words[0] * 3600 + words[1] * 60 + words[2]
+    return min(int(days or 0), FOR_EVER) * 86_400.0 + words[0] * 3600 + words[1] * 60 + words[2]
 
 
 def _memory(text: str, nodes: int, count: int) -> tuple[int | None, int | None]:
@@ -265,6 +284,10 @@ def _memory(text: str, nodes: int, count: int) -> tuple[int | None, int | None]:
     if found is None:
         raise ValueError(f"ReqMem is {text[:40]!r}, which is no size")
     size = float(found.group(1)) * 2.0 ** _SHIFTS[found.group(2)]
+    if size > LARGEST:
+        raise ValueError(f"ReqMem is {text[:40]!r}, which is more than any node has")
+    if not size:
+        return None, None
     if found.group(3) == "c":
         return None, math.ceil(size)
     if found.group(3) != "n" and not nodes:
@@ -297,11 +320,11 @@ def _counts(text: str) -> Iterator[GresCount]:
     """Generic resources as ``--gres`` has them, which ReqGRES and AllocGRES of older versions show."""
     for word in text.split(","):
         kind, *rest = re.sub("^gres[:/]", "", word).replace("=", ":").split(":")
-        count = int(rest.pop()) if rest and rest[-1].isdecimal() else 1
+        count = _count(word, rest.pop()) if rest and _COUNT.fullmatch(rest[-1]) else 1
         if kind.isdecimal():
             # AllocGRES may have the number by which Slurm knows a kind: its letters, the first of which counts least.
             kind = int(kind).to_bytes(len(kind), "little").rstrip(b"\0").decode("latin-1")
-        if kind not in ("", "none") and count:
+        if _KIND.fullmatch(kind) and kind != "none" and count:
             yield GresCount(kind, ":".join(rest), count)
 
 
@@ -312,20 +335,21 @@ def _in_all(counts: Iterable[GresCount]) -> dict[str, str]:
 
 def _gpus(resources: Mapping[str, str]) -> tuple[GresCount, ...]:
     """GPUs in all; those of a type, where all of them have one."""
-    typed = {name[9:]: int(count) for name, count in resources.items() if name.startswith("gres/gpu:")}
-    total = int(resources.get("gres/gpu", sum(typed.values())))
-    if typed and sum(typed.values()) == total:
-        return tuple(GresCount("gpu", name, count) for name, count in typed.items())
+    typed = {name[9:]: _count(name, count) for name, count in resources.items() if name.startswith("gres/gpu:")}
+    stated = resources.get("gres/gpu")
+    total = sum(typed.values()) if stated is None else _count("gres/gpu", stated)
+    if total and sum(typed.values()) == total:
+        return tuple(GresCount("gpu", name, count) for name, count in typed.items() if count)
     return (GresCount("gpu", "", total),) if total else ()
 
 
 def _other_gres(resources: Mapping[str, str], nodes: int) -> tuple[GresCount, ...]:
     """Other generic resources, on each node."""
     found = []
-    for name, count in resources.items():
+    for name, text in resources.items():
         kind, _, kept = name.removeprefix("gres/").partition(":")
-        if name.startswith("gres/") and kind != "gpu" and count.isdecimal():
-            found.append(GresCount(kind, kept, math.ceil(int(count) / nodes)))
+        if name.startswith("gres/") and kind != "gpu" and (count := _count(name, text)):
+            found.append(GresCount(kind, kept, math.ceil(count / nodes)))
     return tuple(found)
 
 

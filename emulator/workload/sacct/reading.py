@@ -63,9 +63,10 @@ def read_sacct(
         remarks.add("lines are not text in UTF-8, whose odd bytes are replaced", line)
     logged = in_order([job_of(job, epoch, remarks) for job in jobs])
     if "reqmem" not in dump.header.names:
-        for row in rows:
-            if row.asked.options.memory_per_node is None and not says_memory(row.asked.options):
-                remarks.add(NO_MEMORY, row.line)
+        for job in jobs:
+            asked = job[-1].asked
+            if not asked.emulated and asked.options.memory_per_node is None and not says_memory(asked.options):
+                remarks.add(NO_MEMORY, job[-1].line)
     return SiteLog(
         name=name_of(file),
         file=file,

@@ -131,11 +131,11 @@ def test_nodes_of_a_run_that_is_killed_are_closed_in_this_instant() -> None:
 
 
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
-@pytest.mark.parametrize(("flags", "at", "lasts"), [("", 11.0, False), (" Flags=FLEX", 11.0, True)])
-def test_a_flex_reservation_ends_no_run(clock: str, flags: str, at: float, lasts: bool) -> None:
+@pytest.mark.parametrize(("flags", "lasts"), [("", False), (" Flags=FLEX", True)])
+def test_a_flex_reservation_ends_no_run(clock: str, flags: str, lasts: bool) -> None:
     conf = parse_slurm_conf(CONF)
     create = f"scontrol create reservation ReservationName=r Nodes=ALL StartTime=now Duration=2 Users=ada{flags}"
-    request = JobRequest(1, at, 300.0, parse_sbatch(["-t10", "--reservation=r"]), "ada")
+    request = JobRequest(1, 11.0, 300.0, parse_sbatch(["-t10", "--reservation=r"]), "ada")
     found = Controller(conf, [request], [(1.0, lambda controller: scontrol(create, controller))], clock=clock)
     found.run(900.0)
     run = found.cluster.jobs[1].runs[0]

@@ -270,7 +270,6 @@ def test_a_module_beside_the_script_is_the_sites_too(tmp_path: Path) -> None:
         "os.execute('id')",
         "os.remove('x')",
         "os.exit(1)",
-        "os.date('*t')",
         "loadstring('return 1')()",
         "load(function() return nil end)()",
         "dofile('/etc/passwd')",
@@ -393,3 +392,8 @@ def test_what_a_script_copies_comes_back_as_it_went(text: str, nodes: int, nice:
     shown = fields_of(before)
     written = {name: shown[name] for name in ("name", "min_nodes", "nice") if name in shown}
     assert changed(Submission(1, 0.0), written) == before
+
+
+def test_that_there_are_no_dates_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert taken(tmp_path, "job_desc.qos = os.date('*t') return 0").qos == ""
+    assert "os.date is not to be had here: the clock is simulated, and os.time() counts its seconds" in caplog.text

@@ -13,6 +13,7 @@ from emulator.operator.scontrol import scontrol
 from emulator.scheduling.shared_rows import Row, packed
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.sockets import of_pool
 
 CONF = """\
 SelectType=select/cons_tres
@@ -92,3 +93,24 @@ def test_those_that_run_have_another_slice_after_a_partition_changed(changes, re
     controller.run(37.0)
     spans = controller.cluster.jobs[2].runs[0].suspensions
     assert [round(to) for _, to in spans if to is not None and to < 37] == resumes
+
+
+@pytest.mark.parametrize("bound", ["MaxCPUsPerNode=3", "MaxCPUsPerSocket=3"])
+def test_cores_of_jobs_that_stand_still_count_for_the_bound_of_a_partition(bound: str) -> None:
+    """Two jobs of the higher tier have the cores of those of the lower; each takes its part of what theirs may have."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nPreemptType=preempt/partition_prio\n"
+        "PreemptMode=SUSPEND,GANG\nNodeName=n1 CPUs=4 Sockets=1 CoresPerSocket=4\n"
+        "PartitionName=lo Nodes=ALL Default=YES OverSubscribe=FORCE:1\n"
+        f"PartitionName=hi Nodes=ALL PriorityTier=5 {bound} OverSubscribe=FORCE:1\n"
+    )
+    lines = ["-n2 -plo", "-n2 -plo", "-n2 -phi", "-n1 -phi", "-n1 -phi"]
+    jobs = [JobRequest(at, at * 2.0, 200.0, parse_sbatch(["-t60", *line.split()])) for at, line in enumerate(lines, 1)]
+    found = Controller(conf, jobs)
+    found.run(60.0)
+    every = found.cluster.machine.gres
+    taken = [int(every[kind][0] - left[0]) for kind, left in found.cluster.free.gres.items() if of_pool(kind, "hi")]
+    assert taken and set(taken) == {3}
+    assert not found.cluster.jobs[5].runs
+    found.run(260.0)
+    assert found.cluster.jobs[5].runs

@@ -51,6 +51,8 @@ def test_directives_of_other_systems_are_named() -> None:
     assert judge(script, parse_slurm_conf(CONF)).notes == (unread_directives(script),)
     assert unread_directives(script.replace("-n2", "-n2 --ignore-pbs")) == ""
     assert unread_directives("#!/bin/sh\n#SBATCH -n2\nhostname\n#PBS -q x\n") == ""
+    assert unread_directives("#!/bin/sh\n#PBSPro is gone\n#SBATCH -n2 # not --ignore-pbs\n") == ""
+    assert unread_directives(script.replace("-n2", "-n2 # not --ignore-pbs")) != ""
 
 
 def test_a_quote_that_does_not_end_names_its_line() -> None:

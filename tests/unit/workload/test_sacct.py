@@ -82,7 +82,13 @@ def test_what_a_job_asked_for_is_apart_from_what_became_of_it(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("mem", "nodes", "per_node", "per_cpu"),
-    [("2800Mc", "1", None, 2800), ("55Gn", "2", 56320, None), ("16G", "16", 1024, None), ("0", "1", None, None)],
+    [
+        ("2800Mc", "1", None, 2800),
+        ("55Gn", "2", 56320, None),
+        ("0n", "1", None, None),
+        ("16G", "16", 1024, None),
+        ("0", "1", None, None),
+    ],
 )
 def test_memory_of_two_versions(tmp_path: Path, mem: str, nodes: str, per_node: int, per_cpu: int) -> None:
     job = only(read(tmp_path, dump({"ReqMem": mem, "ReqNodes": nodes, "NNodes": nodes}, more="ReqMem")))
@@ -138,6 +144,8 @@ def test_nodes_that_no_column_says_are_left_open(tmp_path: Path, row: dict[str, 
         ({"ReqGRES": "gres:gpu:2", "AllocGRES": "gpu:4"}, [], [("gpu", "", 2)]),
         ({"ReqGRES": "gpu:0", "AllocGRES": ""}, [], []),
         ({"AllocGRES": "gpu:v100:4,nic:2", "NNodes": "2"}, [("gpu", "v100", 4)], [("nic", "", 1)]),
+        ({"ReqTRES": "cpu=4,gres/gpu=0,gres/gpu:a100=0", "ReqGRES": "N/A"}, [], []),
+        ({"ReqTRES": "cpu=4,gres/mps=2K,gres/gpu=2,gres/gpu:a100=1"}, [("gpu", "", 2)], [("mps", "", 2048)]),
         ({"ReqTRES": "cpu=4,gres/gpu=2", "SubmitLine": "sbatch --gres=gpu:8 a"}, [("gpu", "", 2)], []),
         ({"ReqTRES": "cpu=4", "SubmitLine": "sbatch --gres=gpu:2 a"}, [], [("gpu", "", 2)]),
         ({"SubmitLine": "sbatch --gpus=3 a"}, [("gpu", "", 3)], []),
@@ -168,6 +176,30 @@ def test_memory_is_what_the_first_column_says_else_the_line(
 ) -> None:
     options = of_columns(tmp_path, row)
     assert (options.memory_per_node, options.memory_per_cpu) == (per_node, per_cpu)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"ReqCPUS": "9" * 30}, "ReqCPUS is"),
+        ({"NNodes": "9" * 12}, "NNodes is '999999999999', which is no count"),
+        ({"ReqMem": "9" * 400}, "which is more than any node has"),
+        ({"ReqTRES": "cpu=4,gres/gpu=-1"}, "gres/gpu is '-1', which is no count"),
+        ({"ReqTRES": "cpu=4,gres/gpu="}, ""),
+        ({"ReqTRES": "cpu=4,node=1T"}, "ReqNodes is '1T', which is no count"),
+    ],
+)
+def test_what_is_no_count_is_told_with_its_column(tmp_path: Path, row: dict[str, str], words: str) -> None:
+    if not words:
+        assert not of_columns(tmp_path, row).gpus
+        return
+    with pytest.raises(InputError, match=words):
+        of_columns(tmp_path, row)
+
+
+def test_tasks_of_gpus_are_those_of_the_line(tmp_path: Path) -> None:
+    options = of_columns(tmp_path, {"SubmitLine": "sbatch -c4 --gpus-per-task=1 a"})
+    assert (options.gpus_on(1), options.cpus) == (1, 4)
 
 
 def test_what_the_dump_has_no_column_for_comes_from_the_line(tmp_path: Path) -> None:
