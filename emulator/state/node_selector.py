@@ -79,7 +79,11 @@ class NodeSelector:
             return lacking
         left = view.free.copy()
         left.take(answer)
-        short = np.flatnonzero((left.table[:2] < 0).any(axis=0) | (left.table[3:] < 0).any(axis=0))
+        lacks = (left.table[:2] < 0).any(axis=0)
+        for kind, counts in left.gres.items():
+            # Of what jobs of a partition may have together, jobs of whole nodes or cores have more.
+            lacks |= (counts < 0) & bool(kind[0])
+        short = np.flatnonzero(lacks)
         if len(short):
             return f"node {names[int(short[0])]} has less than it gives out; take no more than view.free has"
         return ""
