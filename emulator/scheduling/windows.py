@@ -1056,10 +1056,14 @@ class Windows(WindowPlan):
     def _in_row_if_clear(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
         """Where a job would share cores now if nodes that are being cleared were clear; None if it needs none of them.
 
-        Rows come before nodes: one of which some nodes are being cleared is not passed over for another row (recorded).
+        Rows come before nodes: one of which some nodes are being cleared is not passed over for another row. With
+        select/linear jobs have no rows, and those nodes are passed over. (Recorded.)
         """
         cluster = self._cluster
-        if cluster.epilogs is None or not (clearing := usable & (cluster.epilogs > 0)).any():
+        if cluster.epilogs is None or self._controls.rows.counts_in_plans:
+            return None
+        clearing = usable & (cluster.epilogs > 0)
+        if not clearing.any():
             return None
         gone = {other.id for other in cluster.running.values() if other.is_cleared}
         first = ~clearing if cluster.parameters.rules.CLEAR_NODES_GO_FIRST else None
