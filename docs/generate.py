@@ -234,8 +234,8 @@ slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump --acc
 
 `--accounts` takes what `sacctmgr dump CLUSTER file=...` writes, or a script of `sacctmgr` commands, one a line;
 several are read one after the other into one tree (a dump of 22.05 or 24.11 holds no qualities of service: a script may
-add them; one of 26.05 has lines for them, `QOS - NAME:...`). One that a dump only names has no limits, and is told of,
-until a file says what it is.
+add them; one of 26.05 has lines for them, `QOS - NAME:...`). A QOS that a dump only names has no limits
+until a file describes it; a notice names it.
 The same can stand in an experiment file:
 
 ```toml

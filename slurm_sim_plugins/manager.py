@@ -586,7 +586,7 @@ def _check_attributes(info: PluginInfo) -> None:
     for name, kind in ATTRIBUTES.items():
         value = inspect.getattr_static(info.factory, name, None)
         if value is None or hasattr(type(value), "__get__"):
-            continue  # A property is told of an instance.
+            continue  # A property has its value on an instance only.
         texts: Iterable[Any] = ()
         if kind is Mapping:
             fits, takes = isinstance(value, Mapping), "a mapping from text to text"

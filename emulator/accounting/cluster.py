@@ -225,9 +225,8 @@ def _about(node: Node) -> dict[str, Any]:
 
 def _partition(partition: Partition, conf: SlurmConf) -> KeptPartition:
     jobs = f":{partition.oversubscribe_jobs}" if partition.oversubscribe in ("YES", "FORCE") else ""
-    # What a partition says, of each CPU or each node, stands for either of the cluster's.
     by_memory = [partition.def_mem_per_cpu, partition.def_mem_per_node]
-    if not any(by_memory):
+    if not partition.states_memory:
         by_memory = [conf.parameters.amount(name) for name in ("DefMemPerCPU", "DefMemPerNode")]
     return KeptPartition(
         name=partition.name,

@@ -135,7 +135,6 @@ def live(
     slurm-sim replay march.jsonl --slurm-conf /etc/slurm/slurm.conf
     """
     from emulator.config.options import Config, resolve_slots
-    from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.live.acting import Ways
     from emulator.live.handback import applied, give_back
@@ -156,9 +155,7 @@ def live(
         raise click.UsageError("Name a plugin file, or a plugin such as --scheduler sched/easy.")
     marks = Marks.of(only)
     config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
-    tree = read_accounts(*accounts) if accounts else None
-    if tree is not None and tree.remark():
-        shared.echo(tree.remark(), err=True)
+    tree = shared.read_accounts(accounts)
     if again is not None:
         _again(again, conf, config, catalogue, tree)
         return

@@ -40,16 +40,13 @@ def sbatch(
     \b
     slurm-sim sbatch job.sh --slurm-conf slurm.conf
     """
-    from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.operator.test_only import Verdict, judge
     from emulator.workload.job_script import check_script
     from emulator.workload.logfile import bytes_of, text_of
 
     conf = shared.under(read_slurm_conf(slurm_conf), slurm_version)
-    known = read_accounts(*accounts) if accounts else None
-    if known is not None and known.remark():
-        shared.echo(known.remark(), err=True)
+    known = shared.read_accounts(accounts)
     found: dict[str, Verdict] = {}
     for script in scripts:
         text = text_of(str(script), bytes_of(str(script)), "a job script")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
+    from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
     from emulator.result import Result
     from emulator.workload.jitter import Band, Jitter
@@ -412,6 +413,20 @@ def progress(
 def say(line: str) -> None:
     """Print a line on standard error."""
     echo(line, err=True)
+
+
+def read_accounts(files: Sequence[Path]) -> Accounts | None:
+    """Read files of accounts, and say what their author should know; None for no files.
+
+    Raises:
+        InputError: all that is wrong in them.
+    """
+    from emulator.config.sacctmgr import read_accounts as read
+
+    accounts = read(*files) if files else None
+    if accounts is not None and accounts.remark():
+        echo(accounts.remark(), err=True)
+    return accounts
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:

@@ -116,8 +116,7 @@ def _starts(
         log = read_site_log(dump, **reading)
     for sentence in log.notices():
         shared.echo(sentence, err=True)
-    if accounts and (remark := read_accounts(*accounts).remark()):
-        shared.echo(remark, err=True)
+    shared.read_accounts(accounts)
 
     def run(version: str) -> Records:
         tree = read_accounts(*accounts) if accounts else None  # A run may change them.

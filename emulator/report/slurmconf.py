@@ -14,6 +14,7 @@ from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.hostlist import compress
 from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import Partition, SlurmConf
+from emulator.config.slurm.reader import NO_NODES
 from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.vocabulary import Status
 from emulator.report.grid import table
@@ -198,8 +199,8 @@ def partition_table(conf: SlurmConf) -> Table:
 def notice_lines(conf: SlurmConf) -> list[str]:
     """The notices, one line each."""
     lines = [printable(str(notice)) for notice in conf.notices]
-    said = conf.nodes or any("there is no NodeName line" in line for line in lines)
-    return lines if said else [*lines, printable(f"{conf.source}: there is no NodeName line, so no job can run")]
+    said = conf.nodes or any(notice.text.startswith(NO_NODES) for notice in conf.notices)
+    return lines if said else [*lines, printable(f"{conf.source}: {NO_NODES}")]
 
 
 def _values(values: Sequence[str]) -> str:

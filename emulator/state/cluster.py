@@ -213,8 +213,7 @@ class Cluster:
 
         nodes = self.machine.mask_of(given.nodes)
         nodes.flags.writeable = False  # It is handed out as it is.
-        # What a partition says, of each CPU or each node, stands for either of the cluster's.
-        by_memory = given if given.def_mem_per_cpu or given.def_mem_per_node else self.parameters
+        by_memory = given if given.states_memory else self.parameters
         per_gpu = given.def_mem_per_gpu or self.parameters.def_mem_per_gpu
         most_memory = given if given.max_mem_per_cpu or given.max_mem_per_node else self.parameters
         return Partition(

@@ -208,6 +208,11 @@ class Partition:
     topology: str
     settings: Settings = field(compare=False, repr=False)
 
+    @property
+    def states_memory(self) -> bool:
+        """Whether it says what jobs have that ask for none: of each CPU or node, instead of either of the cluster's."""
+        return bool(self.def_mem_per_cpu or self.def_mem_per_node)
+
 
 def with_defaults(parameters: Settings, version: str) -> Settings:
     """Parameters with the defaults of a version; select/cons_tres counts cores and memory if nothing else is stated."""

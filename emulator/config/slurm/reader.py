@@ -38,7 +38,7 @@ BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
 UNREAD = ("resources.yaml",)
 """Files that Slurm would read and this reader does not."""
 
-NO_NODES = "there is no NodeName line, so no job can run: are all files that it includes in its folder?"
+NO_NODES = "there is no NodeName line, so no job can run"
 
 _RECORD_KEYS = {key.lower(): key for key in LINES}
 
@@ -195,7 +195,8 @@ class _Reader:
         if not sections:
             self._notice_other_topology(parameters)
         if not nodes and "Include" in parameters:
-            findings.notice(Location(self._source, 1), NO_NODES)
+            text = f"{NO_NODES}: are all files that it includes in its folder?"
+            findings.notice(Location(self._source, 1), text)
         self._notice_gone(parameters)
         self._notice_defaults(parameters)
         self._notice_moved(parameters)

@@ -21,6 +21,7 @@ TREE, BLOCK, FLAT = "topology/tree", "topology/block", "topology/flat"
 PLUGINS = (TREE, BLOCK, FLAT, "topology/default", "topology/none")
 """Those that are emulated: the last three, of different versions, know neither switches nor blocks."""
 OTHERS = ("topology/3d_torus", "topology/hypercube", "topology/ring")
+"""Those of Slurm that are not."""
 USED_BY = {"SwitchName": TREE, "BlockName": BLOCK}
 """The plugin that reads lines of each kind."""
 

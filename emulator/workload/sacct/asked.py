@@ -11,15 +11,14 @@ the job's work is) or rounds (the second of its submission). Then the line is al
 from __future__ import annotations
 
 import math
-import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
-from emulator.config.slurm.model import GresCount
 from emulator.workload.het_job import SEPARATOR
 from emulator.workload.sacct.dump import Dump
+from emulator.workload.sacct.resources import count_of, gpus_of, gres_of, memory_of, other_gres_of, resources_of
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
 
 MARK = "slurm-sim"
@@ -95,16 +94,8 @@ NO_NODES = (None, "", "None assigned")
 MOST_ALIKE = 4096
 """So many different submissions are remembered."""
 NOTHING = BatchOptions()
-_MEMORY = re.compile(r"([\d.]+)([KMGTPE]?)([nc]?)")
-_KIND = re.compile(r"[A-Za-z_]\w*")
-_COUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMG]?)")
 FOR_EVER = 10**9
 """No limit is so many days, or minutes."""
-LARGEST = 2.0**50
-"""No node has so many mebibytes."""
-MOST = 2**31 - 1
-"""No count is larger."""
-_SHIFTS = {"K": -10, "": 0, "M": 0, "G": 10, "T": 20, "P": 30, "E": 40}
 _LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}
 TAKES_NOTHING = ("--parsable", "--wait", "-W", "--quiet", "-Q", "--verbose", "-v", "--spread-job", "--contiguous", "-k")
 """Options of ``sbatch`` that do not matter here and have no value; others have one."""
@@ -205,13 +196,13 @@ def says_memory(options: BatchOptions) -> bool:
 
 
 def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
-    asked, had = _resources(fields.get("reqtres", "")), _resources(fields.get("alloctres", ""))
-    some = _count("NNodes", fields.get("nnodes"))
-    got = (_count("AllocNodes", fields.get("allocnodes") or had.get("node")) or some) if on_nodes else 0
+    asked, had = resources_of(fields.get("reqtres", "")), resources_of(fields.get("alloctres", ""))
+    some = count_of("NNodes", fields.get("nnodes"))
+    got = (count_of("AllocNodes", fields.get("allocnodes") or had.get("node")) or some) if on_nodes else 0
     # Of a job that ran on none NNodes is how many it asked for.
-    nodes = _count("ReqNodes", fields.get("reqnodes") or asked.get("node")) or got or some
-    per_node, per_cpu = _memory(fields.get("reqmem") or asked.get("mem") or had.get("mem", ""), nodes, cpus(fields))
-    per_job, each_node = _gres(fields, asked, had)
+    nodes = count_of("ReqNodes", fields.get("reqnodes") or asked.get("node")) or got or some
+    per_node, per_cpu = memory_of(fields.get("reqmem") or asked.get("mem") or had.get("mem", ""), nodes, cpus(fields))
+    per_job, each_node = gres_of(fields, asked, had)
     # A job that got more nodes than it asked for at least left their number open.
     settled = nodes if nodes >= got and nodes else None
     return BatchOptions(
@@ -224,34 +215,23 @@ def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
         tasks=max(cpus(fields), nodes),
         memory_per_node=per_node,
         memory_per_cpu=per_cpu,
-        gpus=_gpus(per_job),
-        gres=each_node or _other_gres(per_job, nodes or got or 1),
+        gpus=gpus_of(per_job),
+        gres=each_node or other_gres_of(per_job, nodes or got or 1),
         constraint=fields.get("constraints", ""),
         time_limit=_limit(fields),
-        licenses=tuple((name[8:], _count(name, count)) for name, count in asked.items() if name.startswith("license/")),
+        licenses=tuple(
+            (name[8:], count_of(name, count)) for name, count in asked.items() if name.startswith("license/")
+        ),
     )
 
 
 def cpus(fields: Mapping[str, str]) -> int:
     """How many CPUs were asked for; of a job of which that is not known, how many it got."""
-    stated = fields.get("reqcpus") or _resources(fields.get("reqtres", "")).get("cpu")
-    count = _count("ReqCPUS", stated or fields.get("alloccpus") or fields.get("ncpus"))
+    stated = fields.get("reqcpus") or resources_of(fields.get("reqtres", "")).get("cpu")
+    count = count_of("ReqCPUS", stated or fields.get("alloccpus") or fields.get("ncpus"))
     if count < 1:
         raise ValueError("it is not said how many CPUs the job asked for, or that it asked for none")
     return count
-
-
-def _count(name: str, text: str | None) -> int:
-    """A whole number, perhaps in thousands of 1024; 0 where there is none."""
-    found = _COUNT.fullmatch(text or "0")
-    count = -1 if found is None else int(float(found[1]) * 1024 ** "_KMG".index(found[2] or "_"))
-    if not 0 <= count <= MOST:
-        raise ValueError(f"{name} is {(text or '')[:40]!r}, which is no count")
-    return count
-
-
-def _resources(text: str) -> dict[str, str]:
-    return dict(word.split("=", 1) for word in text.split(",") if "=" in word)
 
 
 def _limit(fields: Mapping[str, str]) -> float | None:
@@ -268,89 +248,6 @@ def _limit(fields: Mapping[str, str]) -> float | None:
     if len(words) != 3:
         raise ValueError(f"Timelimit is {text[:40]!r}, which is not written DD-HH:MM:SS")
     return min(int(days or 0), FOR_EVER) * 86_400.0 + words[0] * 3600 + words[1] * 60 + words[2]
-
-
-def _memory(text: str, nodes: int, count: int) -> tuple[int | None, int | None]:
-    """Mebibytes on a node, and for a CPU. Older versions mark which of the two is meant; newer ones give the total.
-
-    Args:
-        text: a size.
-        nodes: over which a total is; 0 if that is not known.
-        count: of CPUs, over which it is then.
-    """
-    found = _MEMORY.fullmatch(text)
-    if text in ("", "Unknown", "0"):
-        return None, None
-    if found is None:
-        raise ValueError(f"ReqMem is {text[:40]!r}, which is no size")
-    size = float(found.group(1)) * 2.0 ** _SHIFTS[found.group(2)]
-    if size > LARGEST:
-        raise ValueError(f"ReqMem is {text[:40]!r}, which is more than any node has")
-    if not size:
-        return None, None
-    if found.group(3) == "c":
-        return None, math.ceil(size)
-    if found.group(3) != "n" and not nodes:
-        return None, math.ceil(size / count)
-    return math.ceil(size if found.group(3) == "n" else size / nodes), None
-
-
-def _gres(
-    fields: Mapping[str, str], asked: Mapping[str, str], had: Mapping[str, str]
-) -> tuple[Mapping[str, str], tuple[GresCount, ...]]:
-    """Generic resources of a job, and on each of its nodes: of the first column that has any.
-
-    Args:
-        fields: values of columns.
-        asked: what ReqTRES says.
-        had: what AllocTRES says.
-    """
-    if any(name.startswith("gres/") for name in asked):
-        return asked, ()
-    text = fields.get("reqgres", "")
-    per, _, one = text.partition(":") if text.startswith("PER_") else ("PER_NODE", ":", text)
-    if per in ("PER_NODE", "PER_JOB") and (found := tuple(_counts(one))):
-        return ({}, found) if per == "PER_NODE" else (_in_all(found), ())
-    if any(name.startswith("gres/") for name in had):
-        return had, ()
-    return _in_all(_counts(fields.get("allocgres", ""))), ()
-
-
-def _counts(text: str) -> Iterator[GresCount]:
-    """Generic resources as ``--gres`` has them, which ReqGRES and AllocGRES of older versions show."""
-    for word in text.split(","):
-        kind, *rest = re.sub("^gres[:/]", "", word).replace("=", ":").split(":")
-        count = _count(word, rest.pop()) if rest and _COUNT.fullmatch(rest[-1]) else 1
-        if kind.isdecimal():
-            # AllocGRES may have the number by which Slurm knows a kind: its letters, the first of which counts least.
-            kind = int(kind).to_bytes(len(kind), "little").rstrip(b"\0").decode("latin-1")
-        if _KIND.fullmatch(kind) and kind != "none" and count:
-            yield GresCount(kind, ":".join(rest), count)
-
-
-def _in_all(counts: Iterable[GresCount]) -> dict[str, str]:
-    """Generic resources as AllocTRES has them."""
-    return {f"gres/{one.name}:{one.type}" if one.type else f"gres/{one.name}": f"{one.count}" for one in counts}
-
-
-def _gpus(resources: Mapping[str, str]) -> tuple[GresCount, ...]:
-    """GPUs in all; those of a type, where all of them have one."""
-    typed = {name[9:]: _count(name, count) for name, count in resources.items() if name.startswith("gres/gpu:")}
-    stated = resources.get("gres/gpu")
-    total = sum(typed.values()) if stated is None else _count("gres/gpu", stated)
-    if total and sum(typed.values()) == total:
-        return tuple(GresCount("gpu", name, count) for name, count in typed.items() if count)
-    return (GresCount("gpu", "", total),) if total else ()
-
-
-def _other_gres(resources: Mapping[str, str], nodes: int) -> tuple[GresCount, ...]:
-    """Other generic resources, on each node."""
-    found = []
-    for name, text in resources.items():
-        kind, _, kept = name.removeprefix("gres/").partition(":")
-        if name.startswith("gres/") and kind != "gpu" and (count := _count(name, text)):
-            found.append(GresCount(kind, kept, math.ceil(count / nodes)))
-    return tuple(found)
 
 
 # Lines of submission ------------------------------------------------------------------
