@@ -35,7 +35,7 @@ class CountWindows(WindowPlan):
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for two more bounds; as :attr:`WindowPlan.full`."""
+        """Whether there is no room for two more bounds; as :attr:`WindowPlan.full`; none behind the window counts."""
         return len(self._bounds) + 1 >= self._size
 
     def takes(self, entry: Job) -> bool:
@@ -66,7 +66,7 @@ class CountWindows(WindowPlan):
         if start > self._view.now:
             begin, end = math.floor(begin / grain) * grain, math.floor(end / grain) * grain
             end = max(end, begin + grain)
-        self._bounds |= {begin, end}
+        self._bounds |= {bound for bound in (begin, end) if bound <= self._view.now + self._window}
         self._profile.take(job.processors, begin, end)
 
     def started(self, job: Job) -> None:

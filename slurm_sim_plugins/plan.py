@@ -141,7 +141,7 @@ class WindowPlan(ABC):
     @property
     @abstractmethod
     def full(self) -> bool:
-        """Whether there are as many times at which something kept begins or ends as there may be."""
+        """Whether there are as many times within the window at which something kept begins or ends as there may be."""
 
     @abstractmethod
     def takes(self, entry: Any) -> bool:

@@ -196,8 +196,9 @@ class Windows(WindowPlan):
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for another slot."""
-        return len(self.slots) + 1 >= self._habits.size
+        """Whether there is no room for another slot; bounds behind the window take none, for it is the last."""
+        size, horizon = self._habits.size, self._cluster.now + self._habits.window
+        return len(self.slots) + 1 >= size and sum(bound <= horizon for bound in self.slots.bounds) + 1 >= size
 
     def takes(self, entry: Entry) -> bool:
         """Whether it waits still, and its partition takes it.

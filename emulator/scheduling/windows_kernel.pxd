@@ -91,6 +91,8 @@ cdef long long _later(double[::1] bounds, long long many, double time) noexcept
 @cython.locals(begin=double, end=double)
 cpdef (long long, long long, long long) place(
     Request request, Columns slots, Work work, bint goes_on, long long most) except *
+@cython.locals(known=cython.longlong, most=cython.longlong)
+cdef bint _is_full(Terms terms, Columns slots) noexcept
 @cython.locals(whole=double)
 cdef double _whole(Request request, double end) noexcept
 @cython.locals(slot=cython.longlong, outlook=Outlook, stretches=Stretches)

@@ -390,7 +390,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
             work.fitted = 1
             return placed, NEVER, 0
         work.starts[placed], work.cpus[placed] = time, work.planned
-        if slots.sizes[MARKS] + 1 >= request.terms.most_marks:
+        if _is_full(request.terms, slots):
             return placed, FULL, found
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
             return placed, GROW, found
@@ -401,6 +401,12 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if placed == most:
             return placed, KEPT, 0
         _catch_up(request, slots, work)
+
+
+def _is_full(terms: Terms, slots: Columns) -> bool:
+    """Whether there is no room for another slot: bounds behind the horizon take none."""
+    known, most = slots.sizes[MARKS] + 1, terms.most_marks
+    return known >= most and _later(slots.marks, known - 1, terms.horizon) + 1 >= most
 
 
 def _whole(request: Request, end: float) -> float:

@@ -28,7 +28,8 @@ class Backfill:
         bf_interval: seconds between two cycles under Slurm's clock; -1 for no cycles.
         bf_window: minutes; no hole is kept that begins later from now.
         bf_resolution: seconds; holes are kept in whole steps of them.
-        bf_node_space_size: times at which a kept hole begins or ends, at most; 0 for ``bf_max_job_test``.
+        bf_node_space_size: times within the window at which a kept hole begins or ends, at most; 0 for
+            ``bf_max_job_test``.
         bf_window_linear: seconds by which the windows grow in which ends of runs are taken together; 0: they double.
         bf_max_job_test: jobs that a cycle tries.
         bf_max_job_part: of those, jobs of a partition; 0 for all.

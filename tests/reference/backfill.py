@@ -28,7 +28,7 @@ def backfill(
         processors: size of the machine.
         resolution: a kept hole begins and ends at multiples of it, rounded down, and lasts one at least.
         window: no hole is kept that is to begin later than so many seconds from now.
-        most_bounds: distinct times at which kept holes begin or end; the cycle ends where there would be more.
+        most_bounds: distinct times within the window at which kept holes begin or end; the cycle ends where there would be more.
         most_tested: jobs that a cycle looks at.
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
@@ -48,7 +48,8 @@ def backfill(
                 # Of runs that should be over some are not.
                 kept.append((start, start + job.planned, job.processors))
             elif start <= cluster.now + window:
-                if len({bound for begin, end, _ in kept for bound in (begin, end)}) + 1 >= most_bounds:
+                bounds = {bound for begin, end, _ in kept for bound in (begin, end)}
+                if len([bound for bound in bounds if bound <= cluster.now + window]) + 1 >= most_bounds:
                     return
                 begin = math.floor(start / resolution) * resolution
                 end = math.floor((start + job.planned) / resolution) * resolution
