@@ -214,7 +214,7 @@ class _Pass:
         """Whether the reservation that draws a job has too few nodes for it, or is over too early (26.05)."""
         if not job.drawn or job.options.reservation or self._controls.reservations.of(job) is None:
             return False
-        if self._controls.reservations.is_over_early(job):
+        if self._controls.reservations.is_over_early(job, job.plan_limit):
             if (partition.name, job.reservation) not in self._failed:
                 job.reason = "Reservation"  # Of one behind a job that waits in it, that is not asked.
             return True

@@ -213,7 +213,7 @@ class Windows(WindowPlan):
         if own is not None and "FLEX" not in own.flags and own.start > self._cluster.now:
             job.reason = "Reservation"
             return False
-        if self._controls.reservations.is_over_early(job):
+        if self._controls.reservations.is_over_early(job, job.shortest):
             return False
         if job.state is not State.PENDING or job.id in self._making_way:
             return False

@@ -74,9 +74,9 @@ class Reservation:
         self.start = now + self.ahead
         self.end = self.start + length if self.duration is not None else max(self.end, self.start)
 
-    def outlasts(self, job: Job, now: float) -> bool:
-        """Whether a job that starts now is over, if it keeps to its limit, before it is."""
-        return "FLEX" in self.flags or now + job.plan_limit < self.end + 1
+    def outlasts(self, length: float, now: float) -> bool:
+        """Whether a run that starts now and may take so many seconds is over before it is."""
+        return "FLEX" in self.flags or now + length < self.end + 1
 
     def active(self, now: float) -> bool:
         """Whether it holds now."""

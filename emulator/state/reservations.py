@@ -126,11 +126,16 @@ class Reservations:
         """The reservation that a job asked for, or that draws it; or None."""
         return self.by_name.get(job.reservation)
 
-    def is_over_early(self, job: Job) -> bool:
-        """Whether the reservation that draws a job is over before the job may be, where that matters (26.05)."""
+    def is_over_early(self, job: Job, length: float) -> bool:
+        """Whether the reservation that draws a job is over before the job may be, where that matters (26.05).
+
+        Args:
+            job: the job.
+            length: for how long it is tried, in seconds: backfill tries one with ``--time-min`` for that alone.
+        """
         own = self.of(job) if job.drawn and not job.options.reservation else None
         matters = own is not None and self._cluster.parameters.rules.MAGNETS_OUTLAST_JOBS
-        return own is not None and matters and not own.outlasts(job, self._cluster.now)
+        return own is not None and matters and not own.outlasts(length, self._cluster.now)
 
     def lacks(self, job: Job) -> bool:
         """Whether a job asked for a reservation, and there is none of those that it named, or not any more."""
