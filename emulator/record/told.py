@@ -22,11 +22,13 @@ _DONE = "_job_complete: "
 _ENDED = "deallocate_nodes: "
 """Of each run that ends, also if it is killed."""
 _CLEAR = "job_epilog_complete: enter "
+_OVER = "cleanup_completing: "
+"""All nodes are clear; a node that is down may answer later."""
 _SAYS_SO = "ROUTE: _slurm_rpc_epilog_complete: "
 """Comes before that where a node says so itself, and not as it is ordered to end the run: a pass follows at once."""
 _LINE = re.compile(
     r"\[(?P<at>[0-9T:.-]+)\] .*?(?P<what>"
-    + "|".join(map(re.escape, (_TAKEN, *_BEGUN, _DONE, _ENDED, _CLEAR)))
+    + "|".join(map(re.escape, (_TAKEN, *_BEGUN, _DONE, _ENDED, _CLEAR, _OVER)))
     + r")JobId=(?P<job>[0-9]+)(?P<part>[_+][0-9]+)?(?P<rest>.*)"
 )
 _BY_ITSELF = "WEXITSTATUS"
@@ -94,4 +96,6 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
                 end, by_itself = ended[key]
                 told.runs[key][-1] = Held(end - begun[key] if by_itself else None, at - end, said)
             said = False
+        elif what == _OVER:
+            ended.pop(key, None)
     return told

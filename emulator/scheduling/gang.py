@@ -104,7 +104,9 @@ class Rows:
             return self.select(job, partition, usable) is not None
         return self._shared.may_be_over_others(job, partition, usable, many, strict)
 
-    def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
+    def select(
+        self, job: Job, partition: Partition, usable: Mask, planned: bool = False
+    ) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
         if self._shared is None:
             return None
@@ -116,7 +118,8 @@ class Rows:
         if self.gang is not None:
             usable = usable & ~self._alone(job, partition)
             # The additional row is for jobs that share (recorded).
-            others = self._suspended_for(job, partition) if self._more and takes_part(job, partition) else []
+            more = takes_part(job, partition) or (planned and self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN)
+            others = self._suspended_for(job, partition) if self._more and more else []
             if self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN:
                 over = self._shared.over_others(job, partition, usable, many, self._more)
                 return over or self._shared.instead_of(job, partition, usable, many, others)

@@ -258,15 +258,16 @@ def movable(job: Job, partition: Partition, cluster: Cluster, planned: bool = Fa
     """Those of the candidates that would leave their nodes.
 
     With GANG what would be suspended is found as rows of cores are compared (SharedRows.over_others). Where jobs take
-    turns that could preempt, none leaves if the first would be suspended; but a job that does not share is planned as
-    if all did, and keeps these nodes in vain (recorded).
+    turns that could preempt, none leaves if the first would be suspended; but in 22.05 a job that does not share is
+    planned as if all did, and keeps these nodes in vain (recorded).
     """
     found = candidates(job, partition, cluster, again=True)
     if "GANG" not in cluster.parameters.preempt_mode:
         return found
     modes = [preempt_mode(other, cluster) for other in found]
     if getattr(cluster.policies.preempt, "takes_turns", False) and modes[:1] == ["SUSPEND"]:
-        return found if planned and not takes_part(job, partition) else []
+        in_vain = planned and not cluster.parameters.rules.QOS_SUSPENDS_IN_TURN
+        return found if in_vain and not takes_part(job, partition) else []
     return [other for other, mode in zip(found, modes, strict=True) if mode != "SUSPEND"]
 
 

@@ -254,7 +254,7 @@ class Windows(WindowPlan):
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
         if self._in_row_if_clear(job, partition, usable) is not None:
             return None
-        shared = self._controls.rows.select(job, partition, cluster.settled(usable))
+        shared = self._controls.rows.select(job, partition, cluster.settled(usable), planned=True)
         if shared is None or self._at_limit(job, partition) or self._over_limit(job, partition, shared[1]):
             return None
         self.last_place = place = self._place_of(entry, shared[1], row=shared[0])
@@ -987,7 +987,7 @@ class Windows(WindowPlan):
             usable: nodes that it may use.
         """
         rows = self._controls.rows
-        over = rows.select(job, partition, usable) if rows.gang is not None else None
+        over = rows.select(job, partition, usable, planned=True) if rows.gang is not None else None
         if over is not None or rows.gang is None:
             return None if over is None else over[1]
         forgets = self._cluster.parameters.rules.PLANS_FORGET_SHARING and partition.oversubscribe != "FORCE"

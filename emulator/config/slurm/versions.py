@@ -562,10 +562,12 @@ class Rules:
     QOS_SUSPENDS_IN_TURN: bool = _rule(
         "24.11",
         "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few as suffice "
-        "in the order in which they would be preempted",
-        "it gets cores of any jobs, on the first nodes, if there is one that it may suspend",
+        "in the order in which they would be preempted; by backfill also in a partition where no jobs share",
+        "it gets cores of any jobs, on the first nodes, if there is one that it may suspend; where no jobs share it "
+        "waits, and backfill keeps the nodes",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("qos_suspends_24", "qos_suspends_26"),
+        *("qos_suspends_unshared_22", "qos_suspends_unshared_24", "qos_suspends_unshared_26"),
     )
     TURNS_BY_CORES: bool = _rule(
         "24.11",
@@ -990,10 +992,12 @@ class Rules:
     )
     MAGNETS_OUTLAST_JOBS: bool = _rule(
         "26.05",
-        "a reservation that draws jobs (MAGNETIC) draws none that may run beyond its end",
+        "a reservation that draws jobs (MAGNETIC) draws none that may run beyond its end, where backfill goes by "
+        "--time-min",
         "it draws them, too",
         "not named in the release notes",
         *("magnetic_short_22", "magnetic_short_24", "magnetic_short_26"),
+        *("magnetic_time_min_24", "magnetic_time_min_26"),
     )
     FIRST_IDLE_ARE_RESERVED: bool = _rule(
         "26.05",

@@ -70,3 +70,16 @@ def test_nodes_of_runs_that_are_killed_are_clear_when_the_log_says_so() -> None:
     assert (killed.ran, round(killed.cleared, 3)) == (None, 0.9)
     assert ended is not None
     assert (ended.ran, round(ended.cleared, 3)) == (3.5, 0.5)
+
+
+def test_a_node_that_is_down_may_answer_once_the_others_are_clear() -> None:
+    log = """\
+[2026-11-28T09:01:10.000] sched: Allocate JobId=3 NodeList=n[1-2] #CPUs=2 Partition=p
+[2026-11-28T09:01:12.000] TRACE_JOBS: deallocate_nodes: JobId=3
+[2026-11-28T09:01:12.300] TRACE_JOBS: job_epilog_complete: enter JobId=3
+[2026-11-28T09:01:12.301] TRACE_JOBS: cleanup_completing: JobId=3
+[2026-11-28T09:01:12.600] ROUTE: _slurm_rpc_epilog_complete: node_name = n1, JobId=3
+[2026-11-28T09:01:12.600] TRACE_JOBS: job_epilog_complete: enter JobId=3
+"""
+    (run,) = told_of_jobs(log.splitlines(), {}, ZERO).runs["3"]
+    assert run is not None and (round(run.cleared, 3), run.said) == (0.3, False)
