@@ -14,7 +14,7 @@ Kind = Literal[
     "epilog over", "completed", "deadline", "node event", "node failure", "node repair", "node answers",
     "sweep", "main", "backfill", "period", "renewal", "slice", "any switch", "power", "node resumed",
     "reservation begins", "reservation nears", "reservation bound", "reservation over", "nodes replaced", "pinged",
-    "purge", "may preempt", "others clear",
+    "purge", "may preempt", "others clear", "prolog over",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""
 Event = tuple[Any, ...]

@@ -91,10 +91,18 @@ class Starts(Part):
             job.left = math.inf  # It ends with the first component.
         if self.power is not None:
             self.power.begun(job, job.run)
+        elif self.operation.prolog_slurmctld and not self.ideal:
+            self.agenda.at(now + self.operation.prolog_slurmctld, "prolog over", job.id, len(job.runs))
         self.stints.go_on(job)
         if self.rows.gang is not None:
             self._share(job, self.rows.gang.started(job))
         self.reservations.refresh(job)
+
+    def prolog_over(self, number: int, run: int) -> None:
+        """PrologSlurmctld of a run is over, if it goes on: its record changes (recorded)."""
+        job = self.cluster.jobs.get(number)
+        if job is not None and job.run is not None and len(job.runs) == run:
+            self.passes.record_changed()
 
     def _outlasts(self, job: Job) -> float:
         """By how many seconds the run that begins outlasts its work."""
