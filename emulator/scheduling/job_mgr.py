@@ -753,10 +753,16 @@ def _check_deadline(options: BatchOptions, partition: Partition, leave_time: boo
         raise RejectedError(REFUSALS[PARTITION_TIME])
 
 
-def _too_few_stated(job: Job, partition: Partition, rules: Rules) -> bool:
-    """Whether a submission states fewer nodes than a partition gives, which it would get if that were not enforced."""
-    fewest = job.options.min_nodes
-    if fewest is None and rules.UNSTATED_NODES_ARE_ONE:
+def _too_few_stated(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether a submission states fewer nodes than a partition gives, which it would get if that were not enforced.
+
+    One that names nodes states as many, but no more than it has tasks.
+    """
+    fewest, rules = job.options.min_nodes, cluster.parameters.rules
+    if fewest is None and job.options.node_list:
+        named = int(np.count_nonzero(known_nodes(job.options.node_list, cluster)))
+        fewest = min(named, job.options.tasks or named)
+    elif fewest is None and rules.UNSTATED_NODES_ARE_ONE:
         fewest = nodes_by_tasks(job.options, rules)
     if fewest is None or partition.state in ("DOWN", "INACTIVE") or "PARTITIONMINNODES" in job.lifted:
         return False
@@ -792,7 +798,7 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     rules = cluster.parameters.rules
     for index, partition in enumerate(partitions):
         # The number of nodes is looked at before the limit.
-        if reasons[index] in (None, PARTITION_TIME) and _too_few_stated(job, partition, rules):
+        if reasons[index] in (None, PARTITION_TIME) and _too_few_stated(job, partition, cluster):
             reasons[index] = PARTITION_NODES
         # And the nodes that are named before the bounds, though behind those of the partition itself.
         if job.wants[partition.name].never in ("", TOO_MUCH_MEMORY) and _names_others(job, partition, cluster):

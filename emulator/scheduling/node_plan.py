@@ -167,16 +167,23 @@ class NodePlan(SchedulePlan):
             return NEVER
         cluster, want = self._cluster, self._cluster.want(job, partition)
         usable, free = cluster.usable(job, partition), cluster.free.copy()
-        if cluster.choose(want, free, usable) is not None:
-            return cluster.now
+        if (found := cluster.choose(want, free, usable)) is not None:
+            return self._counted(job, partition, found, cluster.now)
         for one in releases(cluster):
             if one.jobs:
                 free.release(one.allocation)
             else:
                 free.yield_up(one.allocation)
-            if cluster.choose(want, free, usable) is not None:
-                return one.end
+            if (found := cluster.choose(want, free, usable)) is not None:
+                return self._counted(job, partition, found, one.end)
         return NEVER
+
+    def _counted(self, job: Job, partition: Partition, found: Allocation, start: float) -> float:
+        """When a job is planned to start; with how many CPUs its next number counts it may go by its nodes then."""
+        policies = self._cluster.policies
+        if policies.counts_cpus and policies.counts_by_plan(job, partition):
+            policies.given(job, found)
+        return start
 
     def again(self, entry: Entry, place: Place | None = None) -> Answer:
         """Whether an entry can start now, wherever that is."""
