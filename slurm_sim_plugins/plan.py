@@ -186,6 +186,22 @@ class WindowPlan(ABC):
             there is none within the window, nor for the entries behind it.
         """
 
+    def prefers(self, entry: Any) -> bool:
+        """Whether an entry is tried twice: first on the nodes that it would rather have (``--prefer``)."""
+        return False
+
+    @property
+    def arrays_are_tried_again(self) -> bool:
+        """Whether an array that :meth:`prefers` some nodes is tried without that wish, once it was refused."""
+        return True
+
+    def preferred(self, entry: Any) -> Hole | None:
+        """Where an entry that :meth:`prefers` can start now on the nodes that it would rather have; None if nowhere.
+
+        What :meth:`place` finds for it is without that wish.
+        """
+        return None
+
     @abstractmethod
     def beside(self, entry: Any) -> Place | None:
         """Where an entry can start now on resources that it shares with runs (``OverSubscribe``); None if nowhere."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -460,10 +461,26 @@ def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
     return choose(alone, cluster.machine.free(), nodes) if nodes.any() else None
 
 
-def preferred_part(options: BatchOptions, want: Want, cluster: Cluster) -> Want:
-    """What a job needs with what it would rather have, as if it had to: its constraint is not looked at then."""
+def preferred_part(options: BatchOptions, want: Want, cluster: Cluster, has: bool = True) -> Want:
+    """What a job needs with what it would rather have, as if it had to: its constraint is not looked at then.
+
+    Or, if it is to have none of that (``has``), as if it had no such wish.
+    """
     many = len(choices(options.prefer, cluster.machine.features, unknown=True))
-    return replace(want, choices=want.choices[:many])
+    return replace(want, choices=want.choices[:many] if has else want.choices[many:])
+
+
+@contextmanager
+def wishing(job: Job, partition: Partition, cluster: Cluster, has: bool) -> Iterator[None]:
+    """A job that would rather have some nodes wants these, or (``has``) wants what it would without that wish."""
+    if cluster.compiled is not None:
+        cluster.compiled.code(job, partition)  # before its wants are others, as it is noted
+    wants = job.wants
+    job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster, has)}
+    try:
+        yield
+    finally:
+        job.wants = wants
 
 
 def _fits_as_preferred(

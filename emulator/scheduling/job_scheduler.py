@@ -29,6 +29,7 @@ from emulator.scheduling.job_mgr import (
     preferred_part,
     stay_alone,
     stops_at_busy,
+    wishing,
 )
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import (
@@ -370,16 +371,11 @@ class _Pass:
         want, there = preferred_part(job.options, cluster.want(job, partition), cluster), self._left(partition)[0]
         if not fits_idle(want, there & self._controls.not_reserved(job), cluster):
             return False
-        if cluster.compiled is not None:
-            cluster.compiled.code(job, partition)  # before its wants are others, as it is noted
-        wants = job.wants
-        job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster)}
-        try:
+        with wishing(job, partition, cluster, has=True):
             gets_nodes = self._gets_nodes(job, partition, allowed)
-        finally:
-            job.wants = wants
         if not gets_nodes:
-            job.reason = "Priority"
+            again = job.request.array is None or cluster.parameters.rules.ARRAYS_ARE_TRIED_AGAIN
+            job.reason = "Priority" if again else RESOURCES
             self._hold_up(job, partition)
         return True
 

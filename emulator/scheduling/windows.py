@@ -21,7 +21,7 @@ from emulator.scheduling.alike import count_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
-from emulator.scheduling.job_mgr import bars_account, plan_reason
+from emulator.scheduling.job_mgr import bars_account, plan_reason, wishing
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable, planned_want, preempt_mode
 from emulator.state.asked import known_nodes
@@ -65,7 +65,7 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
     """The kind of an entry; None if it may not be placed together with others of its kind."""
     if len(job.partitions) > 1 or job.options.array is not None or job.options.reservation or job.barred:
         return None
-    if job.request.het_job_id is not None or job.deadline < UNLIMITED:
+    if job.request.het_job_id is not None or job.deadline < UNLIMITED or job.options.prefer:
         return None
     whose = job.request.user if job.options.exclusive_to else ""
     return _kept((job.request_class, partition.name, job.lifted, whose))
@@ -227,10 +227,32 @@ class Windows(WindowPlan):
         for entry in entries:
             yield [entry]
 
+    def prefers(self, entry: Entry) -> bool:
+        """Whether it would rather have some nodes."""
+        return bool(entry._pair[0].options.prefer)
+
+    @property
+    def arrays_are_tried_again(self) -> bool:
+        """Whether an array is tried without what it would rather have, once it was refused."""
+        return self._cluster.parameters.rules.ARRAYS_ARE_TRIED_AGAIN
+
+    def preferred(self, entry: Entry) -> Hole | None:
+        """Where it can start now on those; a plan for later is none (recorded)."""
+        delayed, known = self.slots.delay, self._alike
+        self._alike = {}  # From when on jobs alike fit is known of those without the wish.
+        with wishing(*entry._pair, self._cluster, has=True):
+            hole = self._first(entry)
+        self.slots.delay, self._alike = delayed, known
+        return None if hole is None or hole.start > self._cluster.now else hole
+
     def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """The hole of the first; none is kept."""
         delayed = self.slots.delay
-        hole = self._first(entries[0])
+        if self.prefers(entries[0]):
+            with wishing(*entries[0]._pair, self._cluster, has=False):
+                hole = self._first(entries[0])
+        else:
+            hole = self._first(entries[0])
         if now_only:
             # Slurm tries such a job at no later time, and so notes nothing of one.
             self.slots.delay = delayed

@@ -96,6 +96,7 @@ class Backfill:
         self._started = 0
         self._left = self.bf_max_job_test
         self._array: Hashable = None
+        self._unwished: Hashable = None
         self._refused = self._now_only = self._began = self._is_over = False
         self._kept: Counter[Hashable] = Counter()
         self._tasks: tuple[Hashable, Hashable, int] = None, None, 0
@@ -147,7 +148,7 @@ class Backfill:
                 continue
             while entries:
                 self._refused = True
-                starts, hole = plan.place(entries, keep=all_keep, now_only=self._now_only)
+                starts, hole = self._holes(entries, plan, all_keep)
                 if not (plan.sought or entries[0].drawn_by):
                     self._uncount(entries[0], plan)
                 if starts:
@@ -177,7 +178,8 @@ class Backfill:
             else:
                 self._refused = True
                 if hole is None:
-                    _, hole = plan.place([entry], keep=True, now_only=self._is_now_only(entry, now))
+                    self._now_only = self._is_now_only(entry, now)
+                    _, hole = self._holes([entry], plan, True, cycle.left)
                     if not plan.sought:
                         self._uncount(entry, plan)
                 if hole is not None and not (yield from self._take(entry, hole, plan, now)):
@@ -191,6 +193,33 @@ class Backfill:
         if kept is not None:
             yield Reserve(*kept)
         return True
+
+    def _holes(
+        self, entries: list[Any], plan: WindowPlan, keep: bool, more: int = 0
+    ) -> tuple[list[float], Hole | None]:
+        """The holes of entries alike, as ``plan.place`` gives them.
+
+        One that would rather have some nodes is tried there first, for a start now alone. Each of the two tries counts:
+        where no more may be made, the second is left out. Tasks behind one that started without the wish are tried
+        without it (recorded).
+
+        Args:
+            entries: those alike.
+            plan: of the cycle.
+            keep: whether holes may be kept at once.
+            more: how many more may be tried beyond those of ``_left``.
+        """
+        first = entries[0]
+        if plan.prefers(first) and (first.array is None or first.array != self._unwished):
+            hole = plan.preferred(first)
+            if hole is not None or not plan.sought:
+                return [], hole
+            again = first.array is None or plan.arrays_are_tried_again
+            if not again or self._left + more <= 0 or not self._counts.first_of(entries[:1]):
+                return [], None
+            self._left -= 1
+            self._unwished = first.array
+        return plan.place(entries, keep=keep, now_only=self._now_only)
 
     def _plan_component(self, entry: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
         """Keep the first hole of a component in which the others can start as well, also if it is now."""

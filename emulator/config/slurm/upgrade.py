@@ -224,6 +224,11 @@ def _preferring(_: SlurmConf) -> str:
     return "jobs with --prefer"
 
 
+def _preferring_arrays(conf: SlurmConf) -> str:
+    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
+    return "arrays with --prefer" if backfill else ""
+
+
 def _user_parts(conf: SlurmConf) -> str:
     bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
     return f"{_partitions(bounded)}: jobs of --exclusive=user" if bounded else ""
@@ -727,6 +732,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "UPDATED_NODES_ARE_BOUNDS": _updated_nodes,
     "OTHERS_THAN_PREFERRED": _preferring,
+    "ARRAYS_ARE_TRIED_AGAIN": _preferring_arrays,
     "UPDATED_CPUS_ARE_OF_TASKS": _updated_cpus,
     "UPDATED_GRES_REPLACE_ALL": _updated_gres,
     "UPDATED_GRES_MAY_BE_NONE": _updated_gres,

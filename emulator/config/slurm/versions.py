@@ -857,6 +857,13 @@ class Rules:
         "not named in the release notes",
         *("prefer_22", "prefer_24", "prefer_26", "prefer_shares_24", "prefer_preempts_22"),
     )
+    ARRAYS_ARE_TRIED_AGAIN: bool = _rule(
+        "24.11",
+        "backfill tries an array with --prefer without that wish, too, once it was refused with it, as it does other jobs",
+        "it tries an array with the wish alone",
+        "not named in the release notes; the controller's log shows the tries",
+        *("prefer_array_22", "prefer_array_24", "prefer_array_26"),
+    )
     UPDATED_CPUS_ARE_OF_TASKS: bool = _rule(
         "24.11",
         "scontrol update NumCPUs of a job that states its tasks (-n) gives it nodes with so many CPUs, of which it has "
