@@ -104,10 +104,13 @@ def nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
 
 
 def most_nodes_with_tasks(options: BatchOptions, value: str) -> BatchOptions:
-    """The same before 26.05, where a job that had no bound wants the most nodes, if one is the fewest (asked)."""
+    """The same before 26.05, where a job that had no bound wants the most nodes, if one is the fewest (asked).
+
+    With ``--use-min-nodes`` it wants the fewest all the same (recorded).
+    """
     stated = nodes_with_tasks(options, value)
     unbound = options.min_nodes is None and options.max_nodes is None
-    return replace(stated, use_min_nodes=False) if unbound and stated.min_nodes == 1 else stated
+    return replace(stated, use_min_nodes=options.use_min_nodes) if unbound and stated.min_nodes == 1 else stated
 
 
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:

@@ -262,9 +262,14 @@ def _by_selection(want: Want, asked: Asked) -> Want:
 
 
 def _goes_last(asked: Asked) -> bool:
-    """Whether it is a job of one CPU that is packed at the end (``pack_serial_at_end``)."""
-    counted = bool(asked.options.cpus_per_gpu) and asked.rules.GPUS_COUNT_CPUS
-    single = asked.tasks * asked.per_task <= 1 and asked.nodes <= 1
+    """Whether it is a job of one CPU that is packed at the end (``pack_serial_at_end``).
+
+    CPUs that it gets with GPUs do not count, but from 24.11 on those of ``--cpus-per-gpu`` (asked of three versions).
+    """
+    demand, of_gpu = asked.demand, asked.options.cpus_per_gpu or 0
+    counted = asked.rules.GPUS_COUNT_CPUS and of_gpu and max(of_gpu, demand.cpus_on_node, demand.cpus_in_all) > 1
+    per_task = asked.request.cpus_per_task if demand.cpus_per_gpu else asked.per_task
+    single = asked.tasks * per_task <= 1 and asked.nodes <= 1
     return asked.parameters.pack_serial_at_end and single and not counted and not asked.whole_nodes
 
 

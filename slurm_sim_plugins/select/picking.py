@@ -290,7 +290,7 @@ class Picker:
     def _one_node(self, left: Ints) -> bool:
         """Whether a node was taken for a job to which its neighbours do not matter."""
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        if self._want.last_first and (self._want.cpus <= 1 or self._want.cpus_of_gpus) and not self._taken:
+        if self._want.last_first and not self._taken:
             # Of nodes of the lightest weight those that suffice, if any do.
             alone = nodes[self._enough(left)[nodes] & (weights[nodes] == weights[nodes].min(initial=FAR))]
             nodes = alone if len(alone) else nodes
