@@ -91,11 +91,10 @@ def told_of_jobs(log: Iterable[str], names: Mapping[int, str], zero: float) -> T
             ended.setdefault(key, (at, True))
         elif what == _ENDED:
             ended.setdefault(key, (at, False))
-        elif what == _CLEAR:
-            if key in ended and key in begun:
-                end, by_itself = ended[key]
-                told.runs[key][-1] = Held(end - begun[key] if by_itself else None, at - end, said)
-            said = False
         elif what == _OVER:
             ended.pop(key, None)
+        elif what == _CLEAR and key in ended and key in begun:
+            end, by_itself = ended[key]
+            told.runs[key][-1] = Held(end - begun[key] if by_itself else None, at - end, said)
+        said = said and what != _CLEAR
     return told

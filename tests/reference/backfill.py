@@ -28,7 +28,8 @@ def backfill(
         processors: size of the machine.
         resolution: a kept hole begins and ends at multiples of it, rounded down, and lasts one at least.
         window: no hole is kept that is to begin later than so many seconds from now.
-        most_bounds: distinct times within the window at which kept holes begin or end; the cycle ends where there would be more.
+        most_bounds: distinct times within the window at which kept holes begin or end; the cycle ends where there would
+            be more.
         most_tested: jobs that a cycle looks at.
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.

@@ -859,7 +859,7 @@ class Rules:
     )
     ARRAYS_ARE_TRIED_AGAIN: bool = _rule(
         "24.11",
-        "backfill tries an array with --prefer without that wish, too, once it was refused with it, as it does other jobs",
+        "backfill tries an array with --prefer without that wish, too, once it was refused with it, as it does others",
         "it tries an array with the wish alone",
         "not named in the release notes; the controller's log shows the tries",
         *("prefer_array_22", "prefer_array_24", "prefer_array_26"),
