@@ -290,7 +290,8 @@ class Picker:
     def _one_node(self, left: Ints) -> bool:
         """Whether a node was taken for a job to which its neighbours do not matter."""
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        if self._want.last_first and not self._taken:
+        of_gpus = bool(self._want.cpus_of_gpus or self._want.gres_total)  # More CPUs than one come with GPUs alone.
+        if self._want.last_first and (self._want.cpus <= 1 or of_gpus) and not self._taken:
             # Of nodes of the lightest weight those that suffice, if any do.
             alone = nodes[self._enough(left)[nodes] & (weights[nodes] == weights[nodes].min(initial=FAR))]
             nodes = alone if len(alone) else nodes
