@@ -83,7 +83,7 @@ class Realtime:
         self.now = 0
 
     def play(self) -> list[Piece]:
-        wakes = {self.late_at(job) for job in self.absent if job.realtime and self.rules.policy == "weighted"}
+        wakes = set[int]()
         while self.absent or self.waiting or self.runs:
             times = [max(job.submit, job.back) for job in self.absent] + [run.ends for run in self.runs]
             self.now = min(times + [time for time in wakes if time > self.now and self.waiting])
@@ -93,6 +93,9 @@ class Realtime:
                 self.absent.remove(job)
                 self.waiting.append(job)
             self.one_pass()
+            if self.rules.policy == "weighted":
+                # A real-time job that has waited has a pass when it is late, also if it has started since.
+                wakes |= {self.late_at(job) for job in self.waiting if job.realtime}
         return sorted(self.pieces)
 
     # The pass
