@@ -802,6 +802,12 @@ def _is_spread_too_far(job: Job, partition: Partition) -> bool:
     return _with_named(want) <= most < (want.most_nodes or 0)
 
 
+def _submission_reason(job: Job, partition: Partition) -> str | None:
+    """Why a partition does not take a submission, or None: one that is down has its bounds all the same (asked)."""
+    reason = partition_reason(job, partition, least=False)
+    return _bound(job, partition, least=False) if reason == "PartitionDown" else reason
+
+
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
@@ -811,7 +817,7 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     enforce = cluster.parameters.enforce_part_limits
     if enforce not in ("ALL", "YES", "ANY"):
         return
-    reasons = [partition_reason(job, partition, least=False) for partition in partitions]
+    reasons = [_submission_reason(job, partition) for partition in partitions]
     rules = cluster.parameters.rules
     for index, partition in enumerate(partitions):
         # The number of nodes is looked at before the limit.
@@ -831,7 +837,7 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     told = [bound for bound in bounds if bound in refusals] or [TOO_MUCH_MEMORY]
     if enforce != "ANY" and told[0] == PARTITION_NODES:
         first = next(one for one, why in zip(partitions, reasons, strict=True) if why in refusals)
-        if _is_spread_too_far(job, first):
+        if _is_spread_too_far(job, first) or (first.state == "DOWN" and len(exceeded) < len(reasons)):
             # That is found only as its nodes are sought.
             raise RejectedError(NOT_CONFIGURED)
     # Of a job that states no nodes, and names none, 22.05 finds out later that there are too few.
