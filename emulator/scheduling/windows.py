@@ -241,9 +241,13 @@ class Windows(WindowPlan):
         delayed, known = self.slots.delay, self._alike
         self._alike = {}  # From when on jobs alike fit is known of those without the wish.
         with wishing(*entry._pair, self._cluster, has=True):
-            hole = self._first(entry)
+            hole, wished = self._first(entry), self._chosen(*entry._pair)
         self.slots.delay, self._alike = delayed, known
-        return None if hole is None or hole.start > self._cluster.now else hole
+        if hole is None or hole.start > self._cluster.now:
+            return None
+        if hole.place._open is not None:
+            hole = replace(hole, place=replace(hole.place, _open=hole.place._open & wished))
+        return hole
 
     def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
         """The hole of the first; none is kept."""
