@@ -198,7 +198,7 @@ class WindowPlan(ABC):
     def preferred(self, entry: Any) -> Hole | None:
         """Where an entry that :meth:`prefers` can start now on the nodes that it would rather have; None if nowhere.
 
-        What :meth:`place` finds for it is without that wish.
+        Once this was asked, what :meth:`place` finds is without such wishes; else it is with them.
         """
         return None
 

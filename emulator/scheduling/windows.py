@@ -149,6 +149,7 @@ class Windows(WindowPlan):
         self._licenses: LicensePlan | None = None
         self._open: Mask | None = None
         self._making_way: set[int] = set()
+        self._tried_as_preferred = False
         self._tasks: Counter[int | None] = Counter()
         self._task: tuple[int | None, str, str] | None = None
         self._sought = self._counted = True
@@ -242,7 +243,7 @@ class Windows(WindowPlan):
         self._alike = {}  # From when on jobs alike fit is known of those without the wish.
         with wishing(*entry._pair, self._cluster, has=True):
             hole, wished = self._first(entry), self._chosen(*entry._pair)
-        self.slots.delay, self._alike = delayed, known
+        self.slots.delay, self._alike, self._tried_as_preferred = delayed, known, True
         if hole is None or hole.start > self._cluster.now:
             return None
         if hole.place._open is not None:
@@ -250,9 +251,12 @@ class Windows(WindowPlan):
         return hole
 
     def place(self, entries: Sequence[Entry], keep: bool, now_only: bool = False) -> tuple[list[float], Hole | None]:
-        """The hole of the first; none is kept."""
+        """The hole of the first; none is kept.
+
+        Where the scheduler does not try those with a wish by themselves, it is on what they would rather have, if any.
+        """
         delayed = self.slots.delay
-        if self.prefers(entries[0]):
+        if self._tried_as_preferred and self.prefers(entries[0]):
             with wishing(*entries[0]._pair, self._cluster, has=False):
                 hole = self._first(entries[0])
         else:

@@ -13,7 +13,7 @@ from emulator.engine.controller import Controller
 from emulator.engine.passes import Passes
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
-from emulator.scheduling.windows import is_news
+from emulator.scheduling.windows import Habits, is_news
 from emulator.scheduling.windows_compiled import CompiledSlots
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -736,3 +736,17 @@ def test_where_users_have_nodes_alone_jobs_are_planned_for_the_end_of_maintenanc
     made = Controller(parse_slurm_conf(conf), requests, orders, slurm_version="24.11", compiled=compiled)
     made.run(40.0)
     assert [made.cluster.jobs[number].planned_start for number in (1, 2)] == [180.0, 240.0]
+
+
+def test_a_plan_keeps_the_wish_of_a_job_unless_it_was_tried_with_it() -> None:
+    """A scheduler that knows nothing of ``preferred`` plans it where it would rather have."""
+    nodes = "a CPUs=1\nNodeName=b CPUs=1 Feature=x"
+    scheduler = simulated((0, 100, "-N2 -t5"), (1, 9, "-t1 --prefer=x"), nodes=nodes, until=20).scheduler
+    planned = []
+    for tried in (False, True):
+        plan, entries = scheduler.windows(Habits()), list(scheduler.entries())
+        assert not tried or plan.preferred(entries[0]) is None  # not now
+        hole = plan.place(entries, keep=False)[1]
+        assert hole is not None
+        planned.append((list(hole.place.nodes), hole.start > 300))
+    assert planned == [(["b"], True), (["a"], True)]
