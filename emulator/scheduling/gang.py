@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.scheduling.exempt import is_exempt
 from emulator.scheduling.preempt import candidates, overlaps, preempt_mode, takes_part
 from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
@@ -141,7 +142,8 @@ class Rows:
         for other, run in alone:
             its = partitions[run.partition]
             shares = not (takes_part(other, its) or self._all_share(its)) or _is_shared(other, its)
-            if not shares and its.tier >= partition.tier and other not in victims:
+            stays = its.tier >= partition.tier or is_exempt(other, self._cluster)
+            if not shares and stays and other not in victims:
                 nodes |= run.allocation.mask(len(nodes))
         return nodes
 
