@@ -554,8 +554,7 @@ class Passes(Part):
             return 0.0
         if self.plans_on:
             return self.bf_interval if self._plans else 0.0
-        holds = any(one.active(self.cluster.now) for one in self.cluster.reservations.values())
-        return 0.0 if holds or self._changed() else self._glance
+        return 0.0 if self._changed() else self._glance
 
     def _changed(self) -> bool:
         """Whether anything has changed in the second of backfill's last cycle, or since."""
