@@ -218,7 +218,7 @@ class Controller(Part):
             "over": self.endings.over,
             "epilog over": self.endings.epilog_over,
             "others clear": self.endings.others_clear,
-            "prolog over": self.starts.prolog_over,
+            "prolog over": self.passes.prolog_over,
             "completed": self.endings.completed,
             "node event": self.node_states.listed,
             "node failure": self.node_states.fail,

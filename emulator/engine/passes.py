@@ -17,6 +17,7 @@ from emulator.state.run import State
 if TYPE_CHECKING:
     from emulator.scheduling.controls import Loops
     from emulator.state.reservation import Reservation
+    from emulator.state.run import Run
     from slurm_sim_plugins.nodes import Allocation
 
 PURGE = 60.0
@@ -99,6 +100,17 @@ class Passes(Part):
     def record_changed(self) -> None:
         """A record of a job changes: backfill goes round for that, whether or not there is anything new to find."""
         self._changed_at = self.cluster.now
+
+    def prolog_begun(self, job: Job, run: Run) -> None:
+        """PrologSlurmctld of a run begins, if there is one and its nodes are on: its end is a change of the record."""
+        if not self.ideal and 0 < run.configuring < math.inf:
+            self.agenda.at(run.start + run.configuring, "prolog over", job.id, len(job.runs))
+
+    def prolog_over(self, number: int, run: int) -> None:
+        """PrologSlurmctld of a run is over, which goes on: backfill goes round for that (recorded)."""
+        job = self.cluster.jobs.get(number)
+        if job is not None and job.run is not None and len(job.runs) == run:
+            self.record_changed()
 
     def arrived(self, jobs: list[Job]) -> None:
         """Jobs were submitted, and have yet to be looked at."""

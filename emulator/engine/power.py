@@ -179,6 +179,7 @@ class PowerSaving(Part):
         for watcher in self.cluster.run_watchers:
             watcher.add(job)
         job.left = left
+        self.passes.prolog_begun(job, run)
         self.telling.configured(job)
         self.passes.moved()
         if job.state is State.RUNNING:

@@ -89,24 +89,17 @@ class Starts(Part):
         job.left += self._outlasts(job) + self.operation.prolog_slurmctld + self.operation.prolog
         if is_led(job, self.cluster):
             job.left = math.inf  # It ends with the first component.
-        self._begin_prolog(job, job.run)
+        self._configure(job, job.run)
         self.stints.go_on(job)
         if self.rows.gang is not None:
             self._share(job, self.rows.gang.started(job))
         self.reservations.refresh(job)
 
-    def _begin_prolog(self, job: Job, run: Run) -> None:
-        """Nodes of a run are powered up, if they have to be; PrologSlurmctld begins."""
+    def _configure(self, job: Job, run: Run) -> None:
+        """Nodes of a run are powered up, if they have to be, and PrologSlurmctld begins once they are."""
         if self.power is not None:
             self.power.begun(job, run)
-        elif self.operation.prolog_slurmctld and not self.ideal:
-            self.agenda.at(run.start + self.operation.prolog_slurmctld, "prolog over", job.id, len(job.runs))
-
-    def prolog_over(self, number: int, run: int) -> None:
-        """PrologSlurmctld of a run is over, if it goes on: its record changes (recorded)."""
-        job = self.cluster.jobs.get(number)
-        if job is not None and job.run is not None and len(job.runs) == run:
-            self.passes.record_changed()
+        self.passes.prolog_begun(job, run)
 
     def _outlasts(self, job: Job) -> float:
         """By how many seconds the run that begins outlasts its work."""

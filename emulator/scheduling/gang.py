@@ -108,7 +108,14 @@ class Rows:
     def select(
         self, job: Job, partition: Partition, usable: Mask, planned: bool = False
     ) -> tuple[int, Allocation] | None:
-        """Where a job fits beside others on their resources, and its nodes there."""
+        """Where a job fits beside others on their resources, and its nodes there.
+
+        Args:
+            job: the job.
+            partition: where it is tried.
+            usable: nodes that it may use.
+            planned: whether backfill asks: from 24.11 on jobs that share with none may have others suspended, too.
+        """
         if self._shared is None:
             return None
         many = self.depth(job, partition) - (self.gang is not None)

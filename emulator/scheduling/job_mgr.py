@@ -461,22 +461,22 @@ def chosen_idle(want: Want, nodes: Mask, cluster: Cluster) -> Allocation | None:
     return choose(alone, cluster.machine.free(), nodes) if nodes.any() else None
 
 
-def preferred_part(options: BatchOptions, want: Want, cluster: Cluster, has: bool = True) -> Want:
+def preferred_part(options: BatchOptions, want: Want, cluster: Cluster, wish: bool = True) -> Want:
     """What a job needs with what it would rather have, as if it had to: its constraint is not looked at then.
 
-    Or, if it is to have none of that (``has``), as if it had no such wish.
+    Or what it needs if it had no such wish (``wish`` is False).
     """
     many = len(choices(options.prefer, cluster.machine.features, unknown=True))
-    return replace(want, choices=want.choices[:many] if has else want.choices[many:])
+    return replace(want, choices=want.choices[:many] if wish else want.choices[many:])
 
 
 @contextmanager
-def wishing(job: Job, partition: Partition, cluster: Cluster, has: bool) -> Iterator[None]:
-    """A job that would rather have some nodes wants these, or (``has``) wants what it would without that wish."""
+def wishing(job: Job, partition: Partition, cluster: Cluster, wish: bool) -> Iterator[None]:
+    """A job that would rather have some nodes wants these, or what it would without that wish."""
     if cluster.compiled is not None:
         cluster.compiled.code(job, partition)  # before its wants are others, as it is noted
     wants = job.wants
-    job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster, has)}
+    job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster, wish)}
     try:
         yield
     finally:

@@ -371,7 +371,7 @@ class _Pass:
         want, there = preferred_part(job.options, cluster.want(job, partition), cluster), self._left(partition)[0]
         if not fits_idle(want, there & self._controls.not_reserved(job), cluster):
             return False
-        with wishing(job, partition, cluster, has=True):
+        with wishing(job, partition, cluster, wish=True):
             gets_nodes = self._gets_nodes(job, partition, allowed)
         if not gets_nodes:
             again = job.request.array is None or cluster.parameters.rules.ARRAYS_ARE_TRIED_AGAIN

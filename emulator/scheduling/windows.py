@@ -241,7 +241,7 @@ class Windows(WindowPlan):
         """Where it can start now on those; a plan for later is none (recorded)."""
         delayed, known = self.slots.delay, self._alike
         self._alike = {}  # From when on jobs alike fit is known of those without the wish.
-        with wishing(*entry._pair, self._cluster, has=True):
+        with wishing(*entry._pair, self._cluster, wish=True):
             hole, wished = self._first(entry), self._chosen(*entry._pair)
         self.slots.delay, self._alike, self._tried_as_preferred = delayed, known, True
         if hole is None or hole.start > self._cluster.now:
@@ -257,7 +257,7 @@ class Windows(WindowPlan):
         """
         delayed = self.slots.delay
         if self._tried_as_preferred and self.prefers(entries[0]):
-            with wishing(*entries[0]._pair, self._cluster, has=False):
+            with wishing(*entries[0]._pair, self._cluster, wish=False):
                 hole = self._first(entries[0])
         else:
             hole = self._first(entries[0])

@@ -220,13 +220,17 @@ def _max_cpus(conf: SlurmConf) -> str:
     return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
 
 
+def _backfills(conf: SlurmConf) -> bool:
+    """Whether backfill is Slurm's, as it is by default."""
+    return conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
+
+
 def _preferring(_: SlurmConf) -> str:
     return "jobs with --prefer"
 
 
 def _preferring_arrays(conf: SlurmConf) -> str:
-    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
-    return "arrays with --prefer" if backfill else ""
+    return "arrays with --prefer" if _backfills(conf) else ""
 
 
 def _user_parts(conf: SlurmConf) -> str:
@@ -402,13 +406,11 @@ def _by_looks(conf: SlurmConf) -> str:
 
 
 def _time_min(conf: SlurmConf) -> str:
-    backfills = conf.parameters.text("SchedulerType") == "sched/backfill"
-    return "jobs with --time-min that backfill starts" if backfills else ""
+    return "jobs with --time-min that backfill starts" if _backfills(conf) else ""
 
 
 def _cycles(conf: SlurmConf) -> str:
-    backfills = conf.parameters.text("SchedulerType") == "sched/backfill"
-    return "when backfill goes round while all nodes are in use" if backfills else ""
+    return "when backfill goes round while all nodes are in use" if _backfills(conf) else ""
 
 
 def _numbers_of_tasks(conf: SlurmConf) -> str:
@@ -499,18 +501,15 @@ def _unstated_nodes(conf: SlurmConf) -> str:
 
 
 def _limited_arrays(conf: SlurmConf) -> str:
-    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
-    return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
+    return "jobs behind arrays of which only so many tasks may run at once (%)" if _backfills(conf) else ""
 
 
 def _tested_arrays(conf: SlurmConf) -> str:
-    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
-    return "arrays in long queues (bf_max_job_test)" if backfill else ""
+    return "arrays in long queues (bf_max_job_test)" if _backfills(conf) else ""
 
 
 def _lacked_nodes(conf: SlurmConf) -> str:
-    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
-    return "jobs behind those that wait for nodes which are down (bf_max_job_test)" if backfill else ""
+    return "jobs behind those that wait for nodes which are down (bf_max_job_test)" if _backfills(conf) else ""
 
 
 def _planned_with_licenses(conf: SlurmConf) -> str:

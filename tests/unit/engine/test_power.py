@@ -19,6 +19,7 @@ from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.operation import Operation
 from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.passes import Passes
 from emulator.engine.power import PowerSaving
 from emulator.explain.story import tell
 from emulator.operator.scontrol import scontrol
@@ -242,6 +243,21 @@ def test_a_run_that_is_over_is_not_begun_when_its_nodes_are_there(second: float)
     runs = run(jobs, clock="slurm", operation={"epilog": 8.0}, commands=lost).records.runs
     assert runs["start"].tolist()[1] == 300.5
     assert runs["end"].tolist()[1] == second
+
+
+@pytest.mark.parametrize("power", ["SuspendTime=-1\n", "SuspendTime=100000\n", "SuspendTime=100\n"])
+def test_prologs_are_over_with_power_saving_as_without(power: str) -> None:
+    """Each is once the nodes of its run are on; that changes a record, for which backfill goes round."""
+    found: list[float] = []
+
+    def noted(passes: Passes) -> None:
+        found.append(passes.cluster.now)
+
+    jobs = [(0.0, 13.0, "-n2 -wn1 -t2"), (300.0, 20.0, "-n2 -wn1 -t2"), (301.0, 20.0, "-n2 -wn2 -t2")]
+    with patch.object(Passes, "prolog_over", lambda passes, *_: noted(passes)):
+        conf = CONF.replace("SuspendTime=100\n", power)
+        result = run(jobs, conf, clock="slurm", operation={"prolog_slurmctld": 8.0})
+    assert found == sorted(start + 8 for start in starts(result))
 
 
 def test_views_show_it(tmp_path: Path) -> None:

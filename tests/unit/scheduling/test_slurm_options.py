@@ -750,3 +750,35 @@ def test_a_plan_keeps_the_wish_of_a_job_unless_it_was_tried_with_it() -> None:
         assert hole is not None
         planned.append((list(hole.place.nodes), hole.start > 300))
     assert planned == [(["b"], True), (["a"], True)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("limit", "starts"), [("2-0", True), ("20", False)])
+def test_a_bound_behind_the_window_takes_no_room_in_a_plan(limit: str, starts: bool, compiled: bool) -> None:
+    """Two jobs are planned, of which the first takes one bound of three or both; the last could start at once."""
+    jobs = after(
+        *((1, 60, "-n2 -wn1 -t2"), (3, 60, "-n2 -wn3 -t2"), (6, 20, f"-N2 -n4 -wn1,n2 -t{limit}")),
+        *((9, 20, "-n2 -wn3 -t3"), (12, 20, "-n2 -t1")),
+        nodes="n[1-3] CPUs=2",
+        options=",bf_max_job_test=3",
+        compiled=compiled,
+        until=40,
+    )
+    assert [bool(job.runs) for job in jobs] == [True, True, False, False, starts]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("version", ["22.05", "24.11"])
+@pytest.mark.parametrize("bound", ["bf_max_job_test", "bf_max_job_user", "bf_max_job_part"])
+@pytest.mark.parametrize(("array", "tries"), [("", 1), ("", 2), (" --array=0-0", 2)])
+def test_each_try_of_a_job_with_a_wish_counts(bound: str, array: str, tries: int, version: str, compiled: bool) -> None:
+    """Its second try, without the wish, starts it; an array has none in 22.05."""
+    jobs = after(
+        *((1, 60, "-n4 -wb1 -t2"), (4, 20, f"-n8 --prefer=x -t2{array}")),
+        nodes="a CPUs=4\nNodeName=b[1-2] CPUs=4 Feature=x",
+        options=f",{bound}={tries},bf_node_space_size=100",
+        version=version,
+        compiled=compiled,
+        until=30,
+    )
+    assert bool(jobs[1].runs) is (tries == 2 and not (array and version == "22.05"))
