@@ -84,6 +84,11 @@ class Compiled:
             codes[key] = encode_planned(job.wants[partition.name], self._cluster.machine)
         return codes[key]
 
+    def note(self, job: Job, partition: Partition) -> None:
+        """Note what a job asks for, before it is to ask for something else for a while: that is not noted then."""
+        self.code(job, partition)
+        self.planned_code(job, partition)
+
     def weigh(self, node: int, weight: int) -> None:
         """A node has another weight from now on."""
         self._codes.steady.clear()

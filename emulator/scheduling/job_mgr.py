@@ -474,7 +474,7 @@ def preferred_part(options: BatchOptions, want: Want, cluster: Cluster, wish: bo
 def wishing(job: Job, partition: Partition, cluster: Cluster, wish: bool) -> Iterator[None]:
     """A job that would rather have some nodes wants these, or what it would without that wish."""
     if cluster.compiled is not None:
-        cluster.compiled.code(job, partition)  # before its wants are others, as it is noted
+        cluster.compiled.note(job, partition)
     wants = job.wants
     job.wants = {**wants, partition.name: preferred_part(job.options, wants[partition.name], cluster, wish)}
     try:

@@ -95,6 +95,9 @@ class Kernels(Protocol):
     def code(self, job: Job, partition: Partition) -> Any:
         """What a job asks of a partition as numbers; None if it is not plain."""
 
+    def note(self, job: Job, partition: Partition) -> None:
+        """Note what a job asks for, before it is to ask for something else for a while."""
+
     def weigh(self, node: int, weight: int) -> None:
         """A node has another weight from now on."""
 

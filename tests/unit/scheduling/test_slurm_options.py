@@ -782,3 +782,16 @@ def test_each_try_of_a_job_with_a_wish_counts(bound: str, array: str, tries: int
         until=30,
     )
     assert bool(jobs[1].runs) is (tries == 2 and not (array and version == "22.05"))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_job_with_a_wish_is_planned_without_it_where_whole_nodes_are_chosen(compiled: bool) -> None:
+    """What it was tried with first is not what it is known by afterwards, in compiled code."""
+    jobs = after(
+        *((1, 400, "-N2 -wb1,b2 -t5"), (1, 400, "-wa -t2"), (4, 20, "-N1 --prefer=x -t1")),
+        nodes="a CPUs=4\nNodeName=b[1-2] CPUs=4 Feature=x",
+        lines="SelectType=select/linear",
+        compiled=compiled,
+        until=30,
+    )
+    assert jobs[2].planned_start is not None and 120 <= jobs[2].planned_start < 180
