@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -65,10 +66,24 @@ def bursts(draws: np.random.Generator) -> list[JobRequest]:
     return sorted(requests, key=lambda request: (request.submit, request.id))
 
 
-def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
-    """All that was decided in a run, and all that jobs showed on the way where plans are seen."""
+def outcome(seed: int, version: str, wish: str = "", linear: bool = False, **more: Any) -> list[tuple[object, ...]]:
+    """All that was decided in a run, and all that jobs showed on the way where plans are seen.
+
+    Args:
+        seed: of the cluster and its jobs.
+        version: of Slurm.
+        wish: what a third of the jobs would rather have (``--prefer``).
+        linear: whether whole nodes are chosen.
+        more: of the controller.
+    """
     draws = np.random.default_rng(seed)
-    conf, requests = parse_slurm_conf(cluster(draws)), bursts(draws)
+    text = cluster(draws)
+    text = re.sub("(?m)^SelectType.*\\n", "", text) + "\nSelectType=select/linear\n" if linear else text
+    conf, requests = parse_slurm_conf(text), bursts(draws)
+    requests = [
+        replace(one, options=replace(one.options, prefer=wish)) if (one.array or one.id) % 3 == 0 else one
+        for one in requests
+    ]
     actions = [
         (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3])))
@@ -91,6 +106,17 @@ def test_they_decide_what_the_plugin_decides_in_python(seed: int, version: str) 
         # As a subclass has it: holes are sought by the same kernels, and the steps are the plugin's.
         patch.setattr("emulator.scheduling.windows_compiled.CompiledWindows.cycle", lambda *_: None)
         assert compiled == outcome(seed, version, compiled=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("seed", range(12))
+def test_jobs_with_wishes_are_tried_alike(seed: int, version: str, linear: bool) -> None:
+    """They are tried with other wants than those by which compiled code knows jobs."""
+    compiled = outcome(seed, version, "y", linear, compiled=True)
+    assert compiled == outcome(seed, version, "y", linear, compiled=False)
+    assert seed or compiled != outcome(seed, version, "", linear, compiled=True)
 
 
 @pytest.mark.parametrize(("seed", "version"), list(product(range(6), ["22.05", "24.11"])))
