@@ -30,7 +30,7 @@ cdef class Apply:
     cpdef tuple _occupy(self, JobFields job, where)
     @cython.locals(
         cluster_state=Counts, now=cython.longlong, index=cython.Py_ssize_t, planned=double, sequence=cython.longlong,
-        length=cython.longlong, planned_end=double, runs=list)
+        length=cython.longlong, ends=cython.longlong, planned_end=double, runs=list)
     cpdef tuple _begin(self, JobFields job, long long takes, long long delay)
     cpdef end(self, Py_ssize_t index, long long kind)
     @cython.locals(cluster_state=Counts, entries=list, held=cython.longlong)

@@ -25,7 +25,7 @@ from emulator.execution.progress import Progress
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.queue import JobQueue
 from emulator.state.events import FINISH, RETURN, WAKE
-from emulator.state.instants import MICROSECONDS, NEVER, instant
+from emulator.state.instants import EXACT, MICROSECONDS, NEVER, instant, seconds
 from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.jobs import Job, Run
@@ -211,8 +211,8 @@ class Apply:
         self._sequence = sequence = self._sequence + 1
         length = self._duration[index]
         self._heap.push(now + length + delay, self._ends_by[index], sequence, index)
-        length = int(np.rint(planned * 1e6))
-        planned_end = (now + length + delay) / 1e6
+        ends = now + delay + int(np.rint(planned * 1e6))
+        planned_end = ends / 1e6 if ends < EXACT else seconds(ends)
         self.runs[index] = entry = (planned_end, sequence, job.processors, cluster_state.now, job)
         runs = cluster_state._runs
         runs.insert(place_of(runs, planned_end, sequence), entry)

@@ -4,7 +4,7 @@ cimport cython
 cimport libc.math as np
 from emulator.engine.stock_history cimport ShareHistory
 
-cdef long long MICROSECONDS, NO_MORE, NEVER, EXACT, KILLED_LAST
+cdef long long NO_MORE, NEVER, EXACT, KILLED_LAST
 cdef double FLOOR
 cdef int OFTEN, AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN
 cdef int PENDING, RUNNING, TIMEOUT, REJECTED, NO_JOB, LAST_MODEL, HISTORY
@@ -41,7 +41,6 @@ cdef class ColumnLoop:
     @cython.locals(now=cython.longlong)
     cpdef long long next_instant(self) noexcept
     cdef double seconds(self, long long instant) noexcept
-    cdef double far(self, object instant)
     @cython.locals(happened=cython.bint, number=cython.longlong, job=cython.longlong)
     cdef void batch(self) noexcept
     @cython.locals(many=cython.Py_ssize_t, index=cython.Py_ssize_t, job=cython.longlong, woken=cython.bint)

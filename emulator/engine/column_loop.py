@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from emulator.engine.stock_history import ShareHistory
+from emulator.state.instants import EXACT, seconds
 
-MICROSECONDS = 1_000_000
 NO_MORE = 2**63 - 1
 NEVER = -(2**63)
-EXACT = 2**53
-"""Whole numbers up to here are floats, too."""
 FUTURE, PENDING, RUNNING, TIMEOUT, REJECTED = 0, 1, 2, 4, 5
 AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN = 0, 1, 2, 3
 LAST_MODEL, HISTORY = 1, 2
@@ -137,12 +135,7 @@ class ColumnLoop:
         """An instant in seconds, rounded once."""
         if -EXACT < instant < EXACT:
             return instant / 1000000.0
-        return self.far(instant)
-
-    def far(self, instant: Any) -> float:
-        """The same of an instant that no float holds."""
-        found: float = instant / MICROSECONDS
-        return found
+        return seconds(instant)
 
     def batch(self) -> None:
         """All that ends at this instant, ends; then all submissions; then one pass."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from emulator.engine import stock_history
 from emulator.engine.stock_history import ShareHistory
-from emulator.state.instants import MICROSECONDS
+from emulator.state.instants import EXACT, MICROSECONDS, seconds
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.walltime.history import History
 
@@ -21,8 +21,6 @@ FEW_KEYS = 2**15
 """So many keys fit into 16 bits."""
 SPARSE = 4
 """Whole numbers that are no further apart than so many times as many as there are, are numbers of keys as they are."""
-EXACT = 2**53
-"""Whole numbers up to here are floats, too."""
 
 
 def has_key(plugin: History, workload: Workload) -> bool:
@@ -106,10 +104,7 @@ def _numbered(values: NDArray[Any]) -> Ints:
 
 def _shares(useful: Ints, limit: Floats) -> Floats:
     """The share of its limit that each job uses, at most 1."""
-    if useful.max() < EXACT:
-        ran = useful / MICROSECONDS
-    else:
-        ran = np.array([instant / MICROSECONDS for instant in useful.tolist()])
+    ran = useful / MICROSECONDS if useful.max() < EXACT else np.array([seconds(instant) for instant in useful.tolist()])
     return np.where(ran < limit, ran / limit, 1.0)
 
 

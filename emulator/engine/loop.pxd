@@ -6,7 +6,7 @@ from emulator.scheduling.admission cimport Admission
 from emulator.scheduling.scheduling_pass cimport SchedulingPass
 from slurm_sim_plugins.counts cimport Counts
 
-cdef long long MICROSECONDS, WAKE, RETURN
+cdef long long EXACT, WAKE, RETURN
 
 cdef class Loop:
     cdef public object _table

@@ -25,7 +25,7 @@ from emulator.engine.event_heap import Due, EventHeap
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.events import RETURN, TIMEOUT, WAKE
-from emulator.state.instants import MICROSECONDS
+from emulator.state.instants import EXACT, seconds
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.views import ClusterState
 
@@ -108,7 +108,7 @@ class Loop:
             if now >= until:
                 return first
             apply.now = now
-            cluster_state.now = now / MICROSECONDS
+            cluster_state.now = now / 1e6 if now < EXACT else seconds(now)
             happened = False
             while ends == now:
                 due = heap.pop()
@@ -141,7 +141,7 @@ class Loop:
             if now >= until:
                 return first
             apply.now = now
-            self._cluster_state.now = now / MICROSECONDS
+            self._cluster_state.now = now / 1e6 if now < EXACT else seconds(now)
             due = self._due(now)
             released = {event.sequence for event in due if self._ends_at_limit(event)}
             for event in due:

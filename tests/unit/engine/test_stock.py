@@ -10,7 +10,9 @@ import pytest
 
 from emulator import Config, Workload, simulate
 from emulator.accounting.eventlog import EventLog
+from emulator.accounting.records import collect
 from emulator.config.preemption import Preemption
+from emulator.engine.simulation import Simulation
 from emulator.engine.stock import StockPolicy, StockRun, stock_policy
 from slurm_sim_plugins import hookimpl
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, select
@@ -210,3 +212,23 @@ def test_the_compiled_loop_is_the_default(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("emulator.runs.StockRun", lambda *given: made.append(StockRun(*given)) or made[-1])
     simulate(jobs(), 4)
     assert [run.passes for run in made] == [4]
+
+
+def test_instants_that_no_float_holds_are_rounded_once() -> None:
+    """Microseconds beyond 2**53: as floats they would be rounded, and their quotient once more."""
+    columns = {"id": [1, 2], "submit": [2.0**35] * 2, "processors": [1, 1]}
+    workload = Workload.from_columns(columns | {"run": [1.0] * 2, "time_limit": [715827882.666667, 1.0]})
+    config = Config(slots={"SchedulerType": "sched/easy"}, kill_at_limit=False)
+    plugins = select(Catalogue(), config.slots, {})
+    policy = stock_policy(plugins, config, workload, None)
+    assert policy is not None
+    simulation = Simulation(workload, 1, config, select(Catalogue(), config.slots, {}))
+    simulation.run()
+    tables: list[Any] = [simulation.table]
+    for loop in loops():
+        run = StockRun(workload, 1, config, policy, loop)
+        run.run()
+        tables.append(run.table)
+    planned = 35075566250666667 / 10**6
+    assert planned != float(35075566250666667) / 1e6
+    assert [collect(table, workload, 1).jobs["first_reserved"][1] for table in tables] == [planned] * len(tables)
