@@ -51,8 +51,10 @@ def gres_given(
             return None
     if want.all_gres:
         has = dict(_of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted)))
-        # Nodes are chosen before it is asked whether jobs that stand still have some of them (recorded).
-        if any((free.gres[kind][nodes] < counts[nodes]).any() for kind, counts in has.items()):
+        # Nodes are chosen before it is asked whether jobs that stand still, or with which it shares the nodes, have
+        # some of them; no GPU may be in shares then, and none of them whole (recorded).
+        apart = () if machine.devices is None else (*machine.devices.of_whole, *machine.devices.of_shares)
+        if any((free.gres[kind][nodes] < machine.gres[kind][nodes]).any() for kind in (*has, *apart)):
             return None
         return {kind: counts[nodes].tolist() for kind, counts in has.items() if counts[nodes].any()}
     return gres
