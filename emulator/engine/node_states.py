@@ -24,7 +24,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 FAILED = "failure"
 REPAIRED = "repaired"
 ANSWERED = "answered"
-BEFORE = 1e-6
+BEFORE = 2e-6
 """Seconds; what the controller notes in a round it notes before the pass of that round."""
 RETURNS = 2
 """``ReturnToService`` under which any node that answers is back."""
