@@ -17,7 +17,7 @@ from emulator.livelock import Livelock, standstill
 from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
 from emulator.scheduling.job_mgr import make_job, take_in
 from emulator.scheduling.preempt import preempt_mode
-from emulator.state.job import Job
+from emulator.state.job import REQUEUED_HELD, Job
 from emulator.state.partition import PARTITION_CONFIG
 from emulator.state.reservation import Reservation
 from emulator.state.run import Run, State, without_nodes
@@ -616,7 +616,7 @@ class Endings(Part):
         """The reason of a job that was requeued to be held."""
         by_code = bool(job.runs) and job.runs[-1].outcome is State.FAILED
         by_code = by_code and job.request.exit_code in self.parameters.requeue_exit_hold
-        return "JobHeldUser" if by_code else "job_requeued_in_held_state"
+        return "JobHeldUser" if by_code else REQUEUED_HELD
 
     def _hold(self, job: Job) -> float:
         """For how long a requeued job is not eligible, in seconds.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from emulator.config.slurm.hostlist import expand
 from emulator.scheduling.het_jobs import led_by
 from emulator.scheduling.job_mgr import make_job, take_in
-from emulator.state.job import EMPTY, Job
+from emulator.state.job import EMPTY, REQUEUED_HELD, Job
 from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
@@ -65,7 +65,8 @@ def renice(job: Job, nice: int, controller: Controller) -> None:
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:
     """Requeue a job that runs or is over, also one that was cancelled while it waited; ``held``: and put it on hold.
 
-    One that an operator has suspended has the priority 0, and so is on hold.
+    One that an operator has suspended has the priority 0, and so is on hold. One that is over but for its epilogs
+    waits again once these are over (recorded).
     """
     if not controller.endings.may_requeue(job):
         raise InputError(f"job {job.id} may not be requeued: Requested operation is presently disabled")
@@ -79,11 +80,25 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
             if other.over:
                 controller.endings.send_back(other)
         return
+    if job.state is State.COMPLETING and not job.requeue_after and not job.writes:
+        for one in (job, *led_by(job, controller.cluster)):
+            _requeue_once_clear(one, controller, held)
+        return
     if job.state not in (State.RUNNING, State.SUSPENDED):
         raise InputError(f"job {job.id} does not run; only jobs that run or are over can be requeued")
     job.requeue_after = True
     job.hold_after = held
     controller.endings.terminate(job, State.PREEMPTED)
+
+
+def _requeue_once_clear(job: Job, controller: Controller, held: bool) -> None:
+    """A job that is over but for its epilogs, or one of its components, waits again once they are over."""
+    if job.over:
+        controller.endings.send_back(job)
+    elif job.state is State.COMPLETING:
+        job.requeue_after, job.hold_after = True, held
+    if held:
+        hold(job, controller, REQUEUED_HELD)
 
 
 def cancel(job: Job, controller: Controller) -> None:

@@ -18,6 +18,8 @@ from slurm_sim_plugins.plan import Entry
 
 EMPTY: Mapping[str, Never] = {}
 """For all jobs that have nothing of the kind; never to be changed."""
+REQUEUED_HELD = "job_requeued_in_held_state"
+"""The reason of a job that was requeued to be held."""
 LICENSES = "Licenses"
 RESOURCES = "Resources"
 RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
