@@ -210,6 +210,9 @@ class WindowPlan(ABC):
     def keep(self, hole: Hole) -> None:
         """Keep a hole from the entries behind: from its start, in whole steps of the plan's resolution."""
 
+    def turn_away(self, hole: Hole) -> None:  # noqa: B027  # Where processors are counted no nodes are planned.
+        """Note that a plan which is full has no room for a hole: its nodes are planned, but kept from no entry."""
+
     def not_before(self, entry: Any, time: float) -> Hole | None:
         """The first hole of an entry that begins at a time or later; None if there is none.
 

@@ -473,7 +473,7 @@ class Passes(Part):
             kept = self.cluster.planned
             self._plans = (kept is not None and is_news(kept, self.cluster)) or self._notes_qualities()
             self.plans_on = self._plans or self._marked
-            self._marked = kept is not None and len(kept) > 0 and marks(kept, self.cluster)
+            self._marked = kept is not None and marks(kept, self.cluster)
             if not self.ideal:
                 self.telling.passed()
 

@@ -76,11 +76,9 @@ def is_news(kept: Slots, cluster: Cluster) -> bool:
 
     Where it does not note all starts it does those that what is kept delays.
     """
-    if kept.delay:
+    if kept.delay or (len(kept) and cluster.parameters.rules.PLANS_ARE_NEWS):
         return True
-    if not len(kept):
-        return False
-    return cluster.parameters.rules.PLANS_ARE_NEWS or kept.any_has_none(_jobs(cluster))
+    return _plans_idle(kept, cluster)
 
 
 def marks(kept: Slots, cluster: Cluster) -> bool:
@@ -89,7 +87,13 @@ def marks(kept: Slots, cluster: Cluster) -> bool:
     Those are marked of which no job has anything, from 24.11 on also those of which jobs have a part.
     """
     partly = cluster.parameters.rules.PLANS_ARE_NEWS and kept.any_has(cluster.free.units)
-    return partly or kept.any_has_none(_jobs(cluster))
+    return partly or _plans_idle(kept, cluster)
+
+
+def _plans_idle(kept: Slots, cluster: Cluster) -> bool:
+    """Whether nodes are planned of which no job has anything, also for a job that the plan has no room for."""
+    jobs = _jobs(cluster)
+    return (len(kept) > 0 and kept.any_has_none(jobs)) or any(jobs[node] == 0 for node in kept.turned_away)
 
 
 def _jobs(cluster: Cluster) -> Ints:
@@ -349,6 +353,11 @@ class Windows(WindowPlan):
         if self._habits.licenses and job.options.licenses:
             self._licenses_planned().keep(job, begin, end)
             self._licensed.append((job, begin, end))
+
+    def turn_away(self, hole: Hole) -> None:
+        """Note its nodes, which Slurm marks as planned before it finds that there is no room (recorded)."""
+        place = hole.place
+        self.slots.turned_away = self._cluster.with_blocks(place._entry._pair[0], place._allocation)
 
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""

@@ -136,7 +136,7 @@ class CompiledSlots(Slots):
         """Drop all slots, where no reservation is among them; the room for them stays."""
         self.sizes[:] = 0
         self.until[:], self.over[:] = np.inf, -np.inf
-        self.of_stock = False
+        self.of_stock, self.turned_away = False, ()
         return self
 
     @property
@@ -194,7 +194,7 @@ class CompiledSlots(Slots):
             first, many = self.parts[FIRST, slot], self.parts[MANY, slot]
             begin, end = self.times[:, slot].tolist()
             other.add(begin, end, self.members[first : first + many].tolist())
-        other.delay, other.of_stock = self.delay, False
+        other.delay, other.turned_away, other.of_stock = self.delay, self.turned_away, False
         return other
 
     def grow(self, nodes: int) -> None:

@@ -18,10 +18,12 @@ class Slots:
 
     Attributes:
         delay: whether some job has to wait for a bound of one, though its nodes would be free before.
+        turned_away: nodes that a job would have for which there was no room.
         of_stock: whether the bundled plugin alone has seen the plan: once the next has come, nothing asks this one.
     """
 
     delay = False
+    turned_away: Sequence[int] = ()
     of_stock = False
 
     def __init__(self, nodes: int) -> None:

@@ -349,6 +349,7 @@ class Backfill:
         if not self._keeps(entry, now):
             return True
         if plan.full:
+            plan.turn_away(hole)
             return False
         self._refused, self._began = self._is_last_task(entry), False
         self._keep(entry, hole, plan)
