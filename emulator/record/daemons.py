@@ -45,6 +45,10 @@ _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration"
 _LIBC = ctypes.CDLL(None)
 
 
+IGNORED_IN_BACKGROUND = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""What shells and ``nohup`` have a process ignore, and all that it starts."""
+
+
 def end_with_parent(number: signal.Signals) -> None:
     """Have this process get a signal when the one that started it is gone."""
     _LIBC.prctl(_PARENT_DEATH, number)
@@ -69,7 +73,8 @@ class Root:
 
         Args:
             path: its working directory.
-            bound: whether it ends with this process.
+            bound: whether it is a daemon, which ends with this process, and whose jobs heed all signals also where
+                this process was started by ``nohup`` or in the background.
         """
         if self.folder is None and not bound:
             return None
@@ -81,6 +86,8 @@ class Root:
                 os.chdir(path)
             if bound:
                 end_with_parent(signal.SIGKILL)
+                for heeded in IGNORED_IN_BACKGROUND:
+                    signal.signal(heeded, signal.SIG_DFL)
 
         return prepare
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import PurePosixPath
@@ -39,3 +40,14 @@ def test_databases_that_are_made_at_once_share_no_temporary_folder(tmp_path, mon
 
 def test_ports_are_none_that_linux_gives_to_outgoing_connections():
     assert 1024 < free_ports(150) <= 32_768 - 150
+
+
+def test_jobs_heed_signals_whatever_started_the_recorder() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # As under nohup.
+    try:
+        prepare = Root().enter(PurePosixPath("/"), bound=True)
+        status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, preexec_fn=prepare).stdout
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    ignored = int(next(line for line in status.splitlines() if line.startswith("SigIgn")).split()[1], 16)
+    assert not ignored & (1 << (signal.SIGHUP - 1) | 1 << (signal.SIGINT - 1) | 1 << (signal.SIGQUIT - 1))
