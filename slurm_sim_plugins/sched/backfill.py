@@ -125,16 +125,16 @@ class Backfill:
         cycle = plan.cycle(queue, self._counts, self._left) if stock else None
         steps = self._try(queue, plan, pace, view) if cycle is None else self._follow(cycle, plan, view.now)
         try:
-            if (yield from steps):
-                yield from self._start_het_jobs(plan, view.now)
-                yield from pace.end()
+            yield from steps
+            yield from self._start_het_jobs(plan, view.now)
+            yield from pace.end()
         finally:
             self._queue = []
 
     def _try(
         self, queue: list[Any], plan: WindowPlan, pace: Pace, view: SchedulingView
-    ) -> Generator[Decision, bool, bool]:
-        """Try the entries of the queue, one after the other; False if the plan is full.
+    ) -> Generator[Decision, bool, None]:
+        """Try the entries of the queue, one after the other, until the plan is full.
 
         Time passes where looks take some.
         """
@@ -144,28 +144,36 @@ class Backfill:
             if pace.test_time and not (yield from pace.look(entries[0], plan)):
                 continue
             if entries[0].het_job_id is not None:
-                yield from self._plan_component(entries[0], plan, view.now)
-                continue
-            while entries:
-                self._refused = True
-                starts, hole = self._holes(entries, plan, all_keep)
-                if not (plan.sought or entries[0].drawn_by):
-                    self._uncount(entries[0], plan)
-                if starts:
-                    self._began = False
-                    yield Reserve(entries[: len(starts)], starts)
-                if hole is None:
-                    break  # Neither do the others find one that ask for the same.
-                entry = entries[len(starts)]
-                if self.bf_topopt_enable:
-                    hole = plan.delayed(hole, self.bf_topopt_iterations)
-                if not (yield from self._take(entry, hole, plan, view.now)):
-                    return False
-                entries = entries[len(starts) + 1 :]
+                has_room = yield from self._plan_component(entries[0], plan, view.now)
+            else:
+                has_room = yield from self._try_alike(entries, plan, view.now, all_keep)
+            if not has_room:
+                return
+
+    def _try_alike(
+        self, entries: list[Any], plan: WindowPlan, now: float, all_keep: bool
+    ) -> Generator[Decision, bool, bool]:
+        """Try entries that ask for the same; False if the plan is full."""
+        while entries:
+            self._refused = True
+            starts, hole = self._holes(entries, plan, all_keep)
+            if not (plan.sought or entries[0].drawn_by):
+                self._uncount(entries[0], plan)
+            if starts:
+                self._began = False
+                yield Reserve(entries[: len(starts)], starts)
+            if hole is None:
+                break  # Neither do the others find one that ask for the same.
+            entry = entries[len(starts)]
+            if self.bf_topopt_enable:
+                hole = plan.delayed(hole, self.bf_topopt_iterations)
+            if not (yield from self._take(entry, hole, plan, now)):
+                return False
+            entries = entries[len(starts) + 1 :]
         return True
 
-    def _follow(self, cycle: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
-        """As :meth:`_try`, with compiled code that tries most jobs and keeps their holes; False if the plan is full."""
+    def _follow(self, cycle: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
+        """As :meth:`_try`, with compiled code that tries most jobs and keeps their holes."""
         found = cycle.next()
         while found is not None:
             kept = cycle.kept()
@@ -174,7 +182,8 @@ class Backfill:
             entry, hole = found
             self._left = 0
             if entry.het_job_id is not None:
-                yield from self._plan_component(entry, plan, now)
+                if not (yield from self._plan_component(entry, plan, now)):
+                    return
             else:
                 self._refused = True
                 if hole is None:
@@ -183,7 +192,7 @@ class Backfill:
                     if not plan.sought:
                         self._uncount(entry, plan)
                 if hole is not None and not (yield from self._take(entry, hole, plan, now)):
-                    return False
+                    return
                 cycle.refused = self._refused
             cycle.left += self._left
             cycle.began = self._began and plan.ends_at_start
@@ -192,7 +201,6 @@ class Backfill:
         kept = cycle.kept()
         if kept is not None:
             yield Reserve(*kept)
-        return True
 
     def _holes(
         self, entries: list[Any], plan: WindowPlan, keep: bool, more: int = 0
@@ -221,12 +229,15 @@ class Backfill:
             self._unwished = first.array
         return plan.place(entries, keep=keep, now_only=self._now_only)
 
-    def _plan_component(self, entry: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
-        """Keep the first hole of a component in which the others can start as well, also if it is now."""
+    def _plan_component(self, entry: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
+        """Keep the first hole of a component in which the others can start as well, also if it is now.
+
+        False if the plan is full; the component is among those that may start all the same (recorded).
+        """
         others = self._het_jobs.not_before(entry)
         self._het_jobs.note(entry, now + YEAR)
         if others > now + 60 * self.bf_window:
-            return
+            return True
         hole = plan.not_before(entry, max(now, others))
         if not (plan.sought or entry.drawn_by):
             self._uncount(entry, plan)
@@ -234,14 +245,19 @@ class Backfill:
             hole = Hole(now, place, True)
         keeps = self._keeps(entry, now)
         if hole is None or hole.start > now + (60 * self.bf_window if keeps else 0):
-            return
+            return True
         self._het_jobs.note(entry, hole.start)
         yield Reserve(entry, hole.start)
         # What can start now waits for the others, also where its job is too young to keep anything for later.
-        if (keeps or now - entry.submit < self.bf_min_age_reserve) and not plan.full:
+        keeps = keeps or now - entry.submit < self.bf_min_age_reserve
+        has_room = not (keeps and plan.full)
+        if keeps and has_room:
             self._keep(entry, hole, plan)
+        elif keeps:
+            plan.turn_away(hole)
         if self.bf_hetjob_immediate:
             yield from self._start_het_jobs(plan, now, entry.het_job_id)
+        return has_room
 
     def _start_het_jobs(
         self, plan: WindowPlan, now: float, number: int | None = None
