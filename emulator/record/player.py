@@ -25,7 +25,19 @@ from emulator.config.slurm.controller import parameters_of
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import BEGUN, CLEAR, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
+from emulator.record.rounds import (
+    BEGUN,
+    CLEAR,
+    CYCLE,
+    FULL,
+    PASS,
+    decay_begun,
+    in_turn,
+    loop_begun,
+    rounds_of,
+    told_in,
+    usual_rounds,
+)
 from emulator.record.sights import Timeline, jobs_of
 from emulator.record.told import Held, told_of_jobs
 from emulator.workload.scenario import Action, Scenario, Submission
@@ -328,7 +340,8 @@ def play(task: Task) -> Played:
         decay = _read(log, decay_begun)
         begun = _read(log, lambda lines: told_in(lines, BEGUN, player.zero))
         looks = _read(log, lambda lines: told_in(lines, CYCLE, player.zero))
-        glances = rounds_of(looks, 1 + OVERSLEPT * task.speed)
+        # Where cycles do not tell how long a second's sleep takes, the next ones are known from those that were seen.
+        glances = rounds_of(looks, 1 + OVERSLEPT * task.speed) or usual_rounds(begun)
         interval = parameters_of(scenario.configuration()).sched_interval
         rounds = rounds_of(passes, 1 + LONGER * task.speed)
         return Played(

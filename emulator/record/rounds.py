@@ -23,6 +23,8 @@ _AT = re.compile(r"\[([0-9T:.-]+)\] ")
 CYCLE = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: [0-9]+ jobs to backfill")
 BEGUN = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: beginning")
 CLEAR = re.compile(r"\[([0-9T:.-]+)\] .*cleanup_completing: ")
+USUAL = 1.0006
+"""Seconds that pass while a thread sleeps for one: the median of 211 recordings."""
 FEWEST = 4
 """Passes, or cycles, from which rounds are told."""
 STEP = 0.0001
@@ -64,6 +66,16 @@ def rounds_of(passes: Sequence[float], longest: float) -> tuple[float, float] | 
     if abs(mean) < SURE:
         return _one_by_one(passes)
     return round(cmath.phase(mean) / math.tau * period % period, 3), round(period, 4)
+
+
+def usual_rounds(seen: Sequence[float]) -> tuple[float, float] | None:
+    """The same of rounds that are as long as most, where too few were seen to tell; None if none was.
+
+    Args:
+        seen: seconds at which they were, ascending.
+    """
+    first = next((at for at in seen if at > 0), None)
+    return None if first is None else (round(first % USUAL, 3), USUAL)
 
 
 def decay_begun(log: Iterable[str]) -> float | None:

@@ -8,7 +8,18 @@ from itertools import accumulate
 import pytest
 
 from emulator.config.slurm.controller import Timing
-from emulator.record.rounds import BEGUN, CYCLE, FULL, PASS, decay_begun, in_turn, loop_begun, rounds_of, told_in
+from emulator.record.rounds import (
+    BEGUN,
+    CYCLE,
+    FULL,
+    PASS,
+    decay_begun,
+    in_turn,
+    loop_begun,
+    rounds_of,
+    told_in,
+    usual_rounds,
+)
 
 LOG = """\
 [2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
@@ -130,3 +141,8 @@ def test_rounds_are_found_again_after_the_loop_was_held_up():
     assert in_turn([1.0, 1.5, 2.0, 2.5, 3.0], 1.0) == [1.0, 2.0, 3.0]
     assert in_turn([1.0, 2.0, 7.4, 12.4, 15.9, 18.4], 1.0, [15.895]) == [1.0, 2.0, 7.4, 12.4, 18.4]
     assert in_turn([1.0, 2.0, 7.4, 12.4, 14.0], 1.0, [12.395]) == [1.0, 2.0, 14.0]
+
+
+def test_few_rounds_are_as_long_as_usual():
+    assert usual_rounds([-3.2, 7.503, 37.5]) == (round(7.503 % 1.0006, 3), 1.0006)
+    assert usual_rounds([-3.2]) is None
