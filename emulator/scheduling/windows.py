@@ -23,7 +23,7 @@ from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import bars_account, plan_reason, wishing
 from emulator.scheduling.licenses import LicensePlan
-from emulator.scheduling.preempt import candidates, movable, planned_want, preempt_mode
+from emulator.scheduling.preempt import candidates, left_by, movable, planned_want, preempt_mode
 from emulator.state.asked import known_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import LICENSES, RESOURCES, Job
@@ -972,7 +972,9 @@ class Windows(WindowPlan):
     ) -> Allocation | None:
         """Where a job starts if others make way: on nodes that all of them left; which leave is another question."""
         leaving = movable(job, partition, self._cluster, planned=True)
-        left = self._cluster.free_without([*leaving, *self._future(job, partition).dead])
+        left = self._cluster.free_without(self._future(job, partition).dead)
+        for other in leaving:
+            left.release(left_by(other, self._cluster))
         self._controls.rows.count(left, leaving)
         now = self._cluster.choose(want, left, usable) if leaving else None
         if leaving and now is None:
