@@ -93,20 +93,20 @@ def _called(kind: tuple[str, str]) -> list[str]:
 def _memory(job: Job, partition: Partition) -> float:
     """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
     request, options, nodes = job.request, job.options, _nodes(job, partition)
-    if options.memory_per_node is not None:
-        return float(options.memory_per_node or partition.unasked_memory) * nodes
     first, gpus = _first_named(job, partition), options.gpus_on(nodes)
+    if options.memory_per_node is not None:
+        return float(options.memory_per_node or first.unasked_memory) * nodes
     per_gpu = options.memory_per_gpu or (first.counted_memory_per_gpu if gpus else 0)
     if per_gpu and not options.memory_per_cpu:
         return float(per_gpu * gpus)
     per_cpu = options.memory_per_cpu or first.default_memory_per_cpu
     if per_cpu:
         return float(per_cpu) * _tasks(job, partition) * request.cpus_per_task
-    return float(first.default_memory_per_node or partition.unasked_memory) * nodes
+    return float(first.default_memory_per_node or first.unasked_memory) * nodes
 
 
 def _first_named(job: Job, other: Partition) -> Partition:
-    """The partition that a submission names first: its default of memory counts in all that it names (recorded)."""
+    """The partition that a submission names first: its memory counts in all, of a job that asks for none (recorded)."""
     name = job.options.partitions[0] if job.options.partitions else ""
     return next((partition for partition in job.partitions if partition.name == name), other)
 
