@@ -97,13 +97,14 @@ def _may_be_closed(cluster: Cluster) -> bool:
 def some_closed(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
     """Whether any of these nodes is closed to a job for now: by a job that has all of it, or by any if it wants all.
 
-    Then Slurm waits for that, and says nothing of reservations.
+    Then Slurm waits for that, and says nothing of reservations. Where all share (FORCE) no job closes any.
     """
-    if job.wants[partition.name].whole:
+    if job.wants[partition.name].whole and not cluster.shares_whole_nodes(job, partition):
         return bool((nodes & (cluster.free.jobs > 0)).any())
     return any(
         other.run is not None
         and other.wants[other.run.partition].whole
+        and not cluster.shares_whole_nodes(other, cluster.partitions[other.run.partition])
         and bool(nodes[list(other.run.allocation.nodes)].any())
         for other in cluster.running.values()
     )
