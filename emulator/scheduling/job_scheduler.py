@@ -360,12 +360,13 @@ class _Pass:
         return self._start_at_once(job, partition, allowed)
 
     def _prefers(self, job: Job, partition: Partition, allowed: Mask) -> bool:
-        """Try a job on the nodes that it would rather have, if these are there; only backfill gives it others then.
+        """Try a job on the nodes that it would rather have, if these are there, also those that others leave for it.
 
-        Its partition is left at it before it is tried without what it would rather have.
+        Only backfill gives it others then, before 26.05: its partition is left at it before it is tried without what
+        it would rather have.
         """
         cluster = self._cluster
-        if not job.options.prefer or cluster.parameters.rules.OTHERS_THAN_PREFERRED:
+        if not job.options.prefer:
             return False
         stay_alone(job, [partition], cluster)
         want, there = preferred_part(job.options, cluster.want(job, partition), cluster), self._left(partition)[0]
@@ -373,7 +374,11 @@ class _Pass:
             return False
         with wishing(job, partition, cluster, wish=True):
             gets_nodes = self._gets_nodes(job, partition, allowed)
-        if not gets_nodes:
+        if not gets_nodes and cluster.parameters.rules.OTHERS_THAN_PREFERRED:
+            if job.id not in self._making_way:
+                return False
+            self._fail(job, partition)
+        elif not gets_nodes:
             again = job.request.array is None or cluster.parameters.rules.ARRAYS_ARE_TRIED_AGAIN
             job.reason = "Priority" if again else RESOURCES
             self._hold_up(job, partition)

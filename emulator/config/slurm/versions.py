@@ -855,7 +855,8 @@ class Rules:
         "the main loop gives a job other nodes where those that it would rather have (--prefer) are in use",
         "it leaves the partition at such a job, which shows Priority; only backfill gives it others",
         "not named in the release notes",
-        *("prefer_22", "prefer_24", "prefer_26", "prefer_shares_24", "prefer_preempts_22"),
+        *("prefer_22", "prefer_24", "prefer_26", "prefer_shares_24", "prefer_shares_26"),
+        *("prefer_preempts_22", "prefer_preempts_26"),
     )
     ARRAYS_ARE_TRIED_AGAIN: bool = _rule(
         "24.11",
