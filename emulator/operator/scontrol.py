@@ -136,7 +136,7 @@ def _requeue(held: bool) -> Action:
             # Only requeue takes what other commands take (recorded).
             raise InputError(f"Invalid job id specified for job {named[0]}")
         incomplete = len(words) > 1 and words[0].lower() == "incomplete"
-        named_jobs = leaders(jobs_named(words[incomplete:], controller), controller.cluster)
+        named_jobs = leaders(jobs_named(words[incomplete:], controller, apart=False), controller.cluster)
         if incomplete:
             named_jobs = [job for job in named_jobs if job.run is not None]
         to_all(_last_first(named_jobs, words), lambda job: jobs.requeue(job, controller, held))
@@ -154,13 +154,13 @@ def _last_first(found: list[Job], words: list[str]) -> list[Job]:
 
 def _suspend(words: list[str], controller: Controller) -> None:
     """Suspend the jobs that are named; that one refuses does not keep it from the others."""
-    found = alone(jobs_named(words, controller), controller.cluster)
+    found = alone(jobs_named(words, controller, apart=False), controller.cluster)
     to_all(found, lambda job: jobs.suspend(job, controller))
 
 
 def _resume(words: list[str], controller: Controller) -> None:
     """Resume the jobs that are named; of a whole array the last task first, which so gets the highest number."""
-    found = alone(jobs_named(words, controller), controller.cluster)
+    found = alone(jobs_named(words, controller, apart=False), controller.cluster)
     to_all(_last_first(found, words), lambda job: jobs.resume(job, controller))
 
 

@@ -63,8 +63,8 @@ def no_field(word: str) -> InputError:
     return InputError(f"Invalid input: {word} (a field is written as NAME=VALUE)")
 
 
-def jobs_named(words: list[str], controller: Controller) -> list[Job]:
-    """Jobs by id, list of ids, or name."""
+def jobs_named(words: list[str], controller: Controller, apart: bool = True) -> list[Job]:
+    """Jobs by id, list of ids, or name; ``apart``: tasks that are named get records of their own."""
     found: list[Job] = []
     for word in words:
         key, equals, value = word.partition("=")
@@ -75,11 +75,11 @@ def jobs_named(words: list[str], controller: Controller) -> list[Job]:
             found += called
             continue
         for text in LIST.split(value if equals else word):
-            found += _named(text, controller)
+            found += _named(text, controller, apart)
     return found
 
 
-def _named(text: str, controller: Controller) -> list[Job]:
+def _named(text: str, controller: Controller, apart: bool) -> list[Job]:
     """A job, array or heterogeneous job by its id, parts as ``ID_INDEX``, ``ID_[INDICES]`` or ``ID+OFFSET``.
 
     Or else all jobs of a name.
@@ -91,7 +91,7 @@ def _named(text: str, controller: Controller) -> list[Job]:
     elif text.isdigit():
         found = [job for job in known if int(text) in (job.id, job.request.array)]
     elif tasks is not None:
-        found = _tasks(int(tasks[1]), array_of(tasks[2].strip("[]")).indices, controller.cluster)
+        found = _tasks(int(tasks[1]), array_of(tasks[2].strip("[]")).indices, controller.cluster, apart)
     else:
         found = []
     found = found or [job for job in known if text and job.name == text]
@@ -100,11 +100,15 @@ def _named(text: str, controller: Controller) -> list[Job]:
     return found
 
 
-def _tasks(array: int, indices: Sequence[int], cluster: Cluster) -> list[Job]:
-    """Tasks of an array by their indices: each that waits with others gets a record of its own, which goes first."""
+def _tasks(array: int, indices: Sequence[int], cluster: Cluster, apart: bool) -> list[Job]:
+    """Tasks of an array by their indices: each that waits with others gets a record of its own, which goes first.
+
+    Not where that is of no use, for those that wait are refused (recorded).
+    """
     of_array, named = [job for job in cluster.jobs.values() if job.request.array == array], set(indices)
     found = [job for job in of_array if job.request.task in named]
-    for job in found if any(job.waits_with_others and job.request.task not in named for job in of_array) else ():
+    shared = any(job.waits_with_others and job.request.task not in named for job in of_array)
+    for job in found if apart and shared else ():
         if job.waits_with_others:
             cluster.split_at[job.id] = cluster.now
         job.split_off()

@@ -464,6 +464,13 @@ def test_a_job_that_has_run_is_requeued_and_one_that_waits_is_not() -> None:
     assert len(first.refused) == 1
 
 
+def test_a_task_that_waits_keeps_its_record_where_a_command_refuses_it() -> None:
+    for verb in ("requeue", "suspend", "resume"):
+        found = run(["-N4 -t9 --exclusive", "-n1 -t2 --array=0-3"], [(10.0, f"scontrol {verb} 2_2")], until=20)
+        tasks = [job for job in found.cluster.jobs.values() if job.request.array == 2]
+        assert len(found.refused) == 1 and all(job.waits_with_others for job in tasks)
+
+
 def test_a_job_that_is_over_is_not_updated_even_if_it_comes_back() -> None:
     changes = ["Nice=50", "TimeLimit=1", "NumNodes=2", "Priority=7"]
     commands = [(200.0 + at, f"scontrol update JobId=1 {change}") for at, change in enumerate(changes)]
