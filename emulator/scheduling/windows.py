@@ -722,7 +722,10 @@ class Windows(WindowPlan):
                 job.reason = LICENSES
             found = None
             if free_from is not None:
-                found = self._hole_from(job, partition, limit, licenses.nodes_from(free_from))
+                nodes_from = licenses.nodes_from(free_from)
+                if self._by_tries and free_from > at:
+                    nodes_from = math.nextafter(nodes_from, math.inf)
+                found = self._hole_from(job, partition, limit, nodes_from)
             if found is None or licenses.first(job, found[0], limit) == found[0]:
                 return found
             at = found[0]
