@@ -135,6 +135,7 @@ class Stints(Part):
             self.rows.set_aside(job, job.run)
         else:
             self.rows.release(job, job.run)
+        self.cluster.partitions[job.run.partition].running += 1  # It is still on the machine.
         self.cluster.hold(job, job.run)
         self._leave_gang(job, job.run.partition)
 
@@ -151,6 +152,7 @@ class Stints(Part):
         assert job.run is not None
         self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
         self.cluster.yield_up(job, job.run)
+        self.cluster.partitions[job.run.partition].running -= 1
         if by_operator:
             self.rows.take_back(job, job.run)
         else:

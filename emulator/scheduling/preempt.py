@@ -273,8 +273,13 @@ def movable(job: Job, partition: Partition, cluster: Cluster, planned: bool = Fa
 
 
 def left_by(job: Job, cluster: Cluster) -> Allocation:
-    """What a running job leaves if it is preempted: one that is suspended keeps memory and generic resources."""
+    """What a job leaves if it is preempted: one that is suspended then keeps memory and generic resources.
+
+    One that an operator has suspended has nothing else.
+    """
     assert job.run is not None
+    if job.id in cluster.suspended:
+        return job.run.held
     return job.run.cores if preempt_mode(job, cluster) == "SUSPEND" else job.run.at_base
 
 

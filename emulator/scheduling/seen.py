@@ -369,10 +369,19 @@ class SeenState(ClusterState):
             self._sorted = sorted(self._entries.values())
         return self._sorted
 
-    def with_halted(self) -> list[RunEntry]:
-        """The same with those that stand still, but for those that an operator has suspended."""
-        halted = [entry for number, (_, entry) in self._suspended.items() if number in self._cluster.running]
-        return sorted([*self._runs, *halted]) if halted else self._runs
+    def with_suspended(self, halted: bool) -> list[RunEntry]:
+        """The same with those that an operator has suspended; or those that stand still for others (``halted``)."""
+        runs: list[RunEntry] = self._runs
+        if not self._suspended:
+            return runs
+        cluster = self._cluster
+        numbers = (
+            cluster.running
+            if halted
+            else {each.id for each in cluster.suspended.values() if each.suspended_by_operator}
+        )
+        others = [entry for number, (_, entry) in self._suspended.items() if number in numbers]
+        return sorted([*runs, *others])
 
 
 class ClusterPriorityView(PriorityView):
@@ -401,12 +410,12 @@ class ClusterPreemptView(PreemptView):
     _cluster_state: SeenState
     partition: Partition
     halted: bool
-    """Whether runs that stand still count."""
+    """Whether runs that stand still for others count, and not those that an operator has suspended."""
 
     @property
     def running(self) -> Runs:
         """Runs of now by planned end."""
-        return Runs(self._cluster_state.with_halted()) if self.halted else self._cluster_state.running
+        return Runs(self._cluster_state.with_suspended(self.halted))
 
     def shares_nodes(self, run: Run) -> bool:
         """Whether a run has nodes of the preemptor's partition."""
