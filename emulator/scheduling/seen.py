@@ -374,12 +374,8 @@ class SeenState(ClusterState):
         runs: list[RunEntry] = self._runs
         if not self._suspended:
             return runs
-        cluster = self._cluster
-        numbers = (
-            cluster.running
-            if halted
-            else {each.id for each in cluster.suspended.values() if each.suspended_by_operator}
-        )
+        aside = [number for number, job in self._cluster.suspended.items() if job.suspended_by_operator]
+        numbers = self._cluster.running if halted else aside
         others = [entry for number, (_, entry) in self._suspended.items() if number in numbers]
         return sorted([*runs, *others])
 
