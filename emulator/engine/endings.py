@@ -171,7 +171,7 @@ class Endings(Part):
 
     def _comes_again(self, one: Reservation) -> None:
         self.passes.reserved(one)
-        self.passes.moved()
+        self.passes.other_rules()  # Backfill does not go round for that (its log).
         self.cluster.look_again()
         self.cluster.redraw()
 

@@ -79,6 +79,7 @@ class Passes(Part):
         self._looked, self._submitted = -1, list[list[Job]]()
         self._idle_renewals = 0
         self._looks: dict[float, float] = {}
+        self._resv_look, self._noted_at = -self.timing.uptime, -math.inf
         self._nears: set[tuple[float, str]] = set()
         self._seen: dict[str, tuple[int, float, int]] = {}
         self._purges: dict[int, float] = {}
@@ -565,13 +566,36 @@ class Passes(Part):
             return 0.0
         if self.plans_on:
             return self.bf_interval if self._plans else 0.0
-        return 0.0 if self._changed() else self._glance
+        holds = any(one.active(self.cluster.now) for one in self.cluster.reservations.values())
+        return 0.0 if holds or self._changed() else self._glance
 
     def _changed(self) -> bool:
         """Whether anything has changed in the second of backfill's last cycle, or since."""
         if self.ideal or self._changed_at >= self._cycle_at:
             return True
-        return self.cluster.whole(self._changed_at) >= self.cluster.whole(self._cycle_at)
+        changed = max(self._changed_at, self._noted())
+        return self.cluster.whole(changed) >= self.cluster.whole(self._cycle_at)
+
+    def _noted(self) -> float:
+        """When the controller's loop last looked at reservations while one held.
+
+        It notes of their nodes that they are reserved, whether or not they were before: so backfill goes round at each
+        interval then (recorded in three versions).
+        """
+        if self.cluster.reservations:
+            self._resv_look = self._last_look(self._resv_look)
+            if any(one.active(self._resv_look) for one in self.cluster.reservations.values()):
+                self._noted_at = self._resv_look
+        return self._noted_at
+
+    def _last_look(self, known: float) -> float:
+        """When the loop last looked at reservations, from a look on that is known, in seconds."""
+        now = self.cluster.now
+        if not self.timing.round:
+            return now - (now + self.timing.uptime) % NOTICED
+        while (after := self.timing.round_after(known, NOTICED)) <= now:
+            known = after
+        return known
 
     def any_news(self) -> bool:
         """Whether any loop would find anything."""
