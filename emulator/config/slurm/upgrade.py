@@ -160,6 +160,12 @@ def _whole_and_shared(conf: SlurmConf) -> str:
     return _partitions(whole) if _sharing(conf) else ""
 
 
+def _whole_in_vain(conf: SlurmConf) -> str:
+    whole = [one for one in conf.partitions if one.oversubscribe == "EXCLUSIVE"]
+    bounded = [one.name for one in whole if one.max_cpus_per_node is not None]
+    return _whole_and_shared(conf) or (_partitions(bounded) if bounded else "")
+
+
 def _by_tasks(conf: SlurmConf) -> str:
     others = _least_loaded(conf)
     shared = [one.name for one in conf.partitions if one.oversubscribe != "EXCLUSIVE" and one.name not in others]
@@ -716,7 +722,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "USERS_PART_BY_PLANS": _exclusive_user,
     "PLANS_FORGET_SHARING": _sharing,
     "WHOLE_PLANS_FORGET_SHARING": _whole_and_shared,
-    "WHOLE_PLANS_KNOW_SHARING": _whole_and_shared,
+    "WHOLE_PLANS_KNOW_SHARING": _whole_in_vain,
     "PLANS_FORGET_GPUS": _shares,
     "PLANS_KNOW_GPUS": _shares,
     "PLANS_ARE_NEWS": _cycles,

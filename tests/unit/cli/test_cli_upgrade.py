@@ -482,3 +482,10 @@ def test_licences_are_concerned() -> None:
     assert [(one.change.key, one.change.kind) for one in found.keys if one.change.kind == "removed"] == [
         ("AccountingStorageLoc", "removed")
     ]
+
+
+def test_bounded_partitions_that_give_whole_nodes_are_concerned() -> None:
+    bounded = "NodeName=n CPUs=4\nPartitionName=p Nodes=ALL OverSubscribe=EXCLUSIVE MaxCPUsPerNode=2\n"
+    for text, concerns in ((bounded, "partition p"), (bounded.replace(" MaxCPUsPerNode=2", ""), "")):
+        found = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(text), "24.11", "26.05").rules}
+        assert found["WHOLE_PLANS_KNOW_SHARING"] == concerns
