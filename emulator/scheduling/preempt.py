@@ -121,15 +121,15 @@ def planned_want(job: Job, partition: Partition, cluster: Cluster, starts: bool 
 
     Before 26.05 it also forgets that a GPU is whole or in shares.
 
-    And that tasks have to find room on the nodes of each count of features, and how tasks go round sockets; from 24.11
-    on, that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them.
+    And that tasks have to find room on the nodes of each count of features, and how tasks go round sockets; in 24.11
+    that a job which has its nodes for itself, as its partition says, would have their GPUs, and shares of them.
     """
     want, rules = cluster.want(job, partition), cluster.parameters.rules
-    if rules.PARTITIONS_ARE_TRIED_APART and partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:
+    forgets_whole = rules.PARTITIONS_ARE_TRIED_APART and not rules.WHOLE_PLANS_KNOW_SHARING
+    if forgets_whole and partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:
         if any(one[0] in SHARED for one in want.gres):
             want = replace(want, all_gres=False)
-        knows = starts or rules.WHOLE_PLANS_KNOW_SHARING
-        want = want if knows else _within_bound(want, partition, cluster)
+        want = want if starts else _within_bound(want, partition, cluster)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
     want = replace(want, of_rounds=False) if want.of_rounds else want
     if not rules.PLANS_KNOW_GPUS and cluster.machine.devices is not None:

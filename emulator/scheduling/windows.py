@@ -635,6 +635,8 @@ class Windows(WindowPlan):
             return int(up.sum()) < want.min_nodes
         key = job.request_class, partition.name
         if key not in self._lacked:
+            # Generic resources are not asked for here (recorded).
+            want = replace(want, gres=(), gres_total=(), gres_per_task=(), all_gres=False)
             self._lacked[key] = not any(self._fitting(want, up & choice.mask) for choice in want.choices)
         return self._lacked[key]
 

@@ -162,7 +162,7 @@ def _whole_and_shared(conf: SlurmConf) -> str:
 
 def _whole_in_vain(conf: SlurmConf) -> str:
     whole = [one for one in conf.partitions if one.oversubscribe == "EXCLUSIVE"]
-    bounded = [one.name for one in whole if one.max_cpus_per_node is not None]
+    bounded = [one.name for one in whole if one.max_cpus_per_node is not None or _shares(conf)]
     return _whole_and_shared(conf) or (_partitions(bounded) if bounded else "")
 
 

@@ -749,10 +749,12 @@ class Rules:
     WHOLE_PLANS_KNOW_SHARING: bool = _rule(
         "26.05",
         "backfill plans a job of a partition that gives whole nodes for when they will be idle, as it did before "
-        "WHOLE_PLANS_FORGET_SHARING, and in vain for none that MaxCPUsPerNode allows fewer CPUs than its nodes have",
+        "WHOLE_PLANS_FORGET_SHARING, and in vain for none that MaxCPUsPerNode allows fewer CPUs than its "
+        "nodes have, nor for one that wants shares of GPUs, which are to be of one",
         "it plans the job on nodes where all jobs share, and on nodes that it may not have whole",
         "not named in the release notes; the controller's log shows the plans",
         *("alone_plans_24", "alone_plans_26", "bounded_whole_plans_24", "bounded_whole_plans_26"),
+        *("whole_shares_in_vain_24", "whole_shares_in_vain_26"),
     )
     PLANS_FORGET_GPUS: bool = _rule(
         "24.11",
