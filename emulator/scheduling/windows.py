@@ -154,7 +154,7 @@ class Windows(WindowPlan):
         self._open: Mask | None = None
         self._making_way: set[int] = set()
         self._tried_as_preferred = False
-        self._tasks: Counter[int | None] = Counter()
+        self._tasks: Counter[tuple[int | None, str]] = Counter()
         self._task: tuple[int | None, str, str] | None = None
         self._sought = self._counted = True
         self._lacked: dict[tuple[int, str], bool] = {}
@@ -224,8 +224,8 @@ class Windows(WindowPlan):
             return False
         if plan_reason(job, partition, self._cluster) is not None:
             return False
-        array = job.request.array
-        return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[array])
+        planned = self._tasks[job.request.array, partition.name]
+        return job.request.options.array is None or not array_full(job, self._cluster, planned)
 
     def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Each by itself, and all of them: compiled code takes them together."""
@@ -343,7 +343,8 @@ class Windows(WindowPlan):
         # Steps, and the second in which it starts, are those of Slurm's clock.
         begin = math.floor((start + self._cluster.second_phase) / grain) * grain
         end = max(self._step(start + limit), begin + grain)
-        self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
+        partition = place._entry._pair[1].name
+        self._tasks[job.request.array, partition] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if start <= self._cluster.now and job.request.het_job_id is None:
             if job.made_way == self._cluster.now:
                 self._making_way.add(job.id)

@@ -795,3 +795,17 @@ def test_a_job_with_a_wish_is_planned_without_it_where_whole_nodes_are_chosen(co
         until=30,
     )
     assert jobs[2].planned_start is not None and 120 <= jobs[2].planned_start < 180
+
+
+def test_tasks_that_may_not_run_together_are_planned_in_each_partition() -> None:
+    """As daemons of 24.11 did: those that one partition has for later start in the next one."""
+    jobs = after(
+        *((2, 100, "-pr -n2 -wn1 -t5"), (5, 70, "-pr -n1 -wn2 -t2")),
+        *((9, 20, "-pr -N2 --ntasks-per-node=1 -t1"), (13, 20, "-pp,r -n1 --array=0-1%2 -t1")),
+        lines="PartitionName=r Nodes=ALL",
+        partition="OverSubscribe=FORCE:2",
+        version="24.11",
+        until=60,
+    )
+    first = min(job.runs[0].start for job in jobs if job.request.array and job.runs)
+    assert first < 45
