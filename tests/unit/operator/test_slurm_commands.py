@@ -175,14 +175,16 @@ def test_a_run_ends_in_the_second_in_which_a_reservation_begins(
 
 
 def test_a_job_of_a_reservation_starts_until_its_last_second_is_over() -> None:
-    conf = CONF.replace("bf_interval=10", "bf_interval=1")  # While it holds backfill goes round at each interval alone.
+    conf = CONF.replace("bf_interval=10", "bf_interval=1")
     create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada"
     for begin, starts_at_all in ((10, True), (11, False)):
         words = ["--reservation=rack", "-t1", f"--begin=now+{begin}"]
-        request = JobRequest(1, 50.0, 10.0, parse_sbatch(words), "ada")
-        for more in ("", " Flags=FLEX"):
+        other = JobRequest(2, 50.2 + begin, 10.0, parse_sbatch(["-wn2", "-t1"]), "ada")  # For which the loops go round.
+        requests = [JobRequest(1, 50.0, 10.0, parse_sbatch(words), "ada"), other]
+        # With FLEX it may start until a sweep has taken the reservation away (recorded).
+        for more in ("", " Flags=FLEX") if starts_at_all else ("",):
             command = (0.0, lambda controller, text=create + more: scontrol(text, controller))
-            found = Controller(parse_slurm_conf(conf), [request], [command])
+            found = Controller(parse_slurm_conf(conf), requests, [command])
             found.run(200.0)
             assert bool(found.cluster.jobs[1].runs) is starts_at_all
 
