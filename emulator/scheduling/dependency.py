@@ -184,7 +184,9 @@ def _numbered_at(task: Job, cluster: Cluster) -> float:
 def _singleton(job: Job, cluster: Cluster) -> Met:
     """No job of that name and user with a lower number is there; tasks of one array do not wait for each other."""
     others = cluster.named.get((job.request.user, job.name), [])
-    earlier = [other for other in others if other.id < job.id and not other.over]
+    # Tasks were submitted under the number of their array; which of its own is lower is known by when they got it.
+    own = job.request.array or job.id
+    earlier = [other for other in others if (other.request.array or other.id) < own and not other.over]
     earlier = [other for other in earlier if _numbered_before(other, job, cluster)]
     return (
         Met.NOT_YET
