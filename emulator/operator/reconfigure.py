@@ -159,6 +159,8 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         _keep_memory(
             [job for job in controller.cluster.jobs.values() if not job.over and job.partitions[0].name == name]
         )
+    if controller.cluster.partitions[name].oversubscribe == "EXCLUSIVE" and "OverSubscribe" in stated:
+        _keep_alone(name, controller.cluster)
     _reconfigure(changed, controller)
     controller.stints.partition_changed()
 
@@ -183,6 +185,13 @@ def _keep_memory(jobs: Iterable[Job]) -> None:
         of_cpu, of_node = (int(per_cpu), None) if per_cpu else (None, int(per_node or 0))
         kept = replace(options, memory_per_cpu=of_cpu, memory_per_node=of_node)
         job.request = replace(job.request, options=kept)
+
+
+def _keep_alone(name: str, cluster: Cluster) -> None:
+    """Jobs that were tried where whole nodes are given get whole nodes also once these are not, before 24.11."""
+    for job in cluster.pending() if not cluster.parameters.rules.PARTITIONS_ARE_TRIED_APART else ():
+        if any(partition.name == name for partition in job.partitions):
+            job.request = replace(job.request, options=replace(job.options, exclusive=True))
 
 
 def _check_modes(before: SlurmConf, after: SlurmConf, name: str) -> None:

@@ -140,9 +140,10 @@ class Rules:
         "24.11",
         "what a partition makes of a job in several, which it does not start, does not hold in the others",
         "once it was tried where whole nodes are given (EXCLUSIVE), or where jobs have to share (FORCE), it gets whole "
-        "nodes or shares in the others, too",
+        "nodes or shares in the others, too, and whole nodes also once the partition gives these no more",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("alone_in_several_22", "share_in_several_22", "tried_apart_24"),
+        *("exclusive_taken_back_22", "exclusive_taken_back_24"),
     )
     RANKED_BY_TASKS: bool = _rule(
         "24.11",
