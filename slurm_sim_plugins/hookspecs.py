@@ -197,7 +197,9 @@ class PreemptSpec:
         Called: when a scheduler yielded :class:`MakeRoom`; by Slurm's own loops for each job
         that does not fit, in each partition where it is tried (``view.partition``).
         Answers: runs out of ``view.running``, each at most once. They are taken in this
-        order until the job fits; if all of them are not enough, none is touched.
+        order until the job fits; if all of them are not enough, none is touched. On a
+        cluster with nodes those are among them that an operator has suspended, for they
+        keep their memory.
         None: no run may be preempted.
         Rejected: a run that is over, a run named twice; where processors are only counted, a
         job that may not be requeued.
