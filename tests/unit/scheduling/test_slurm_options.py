@@ -809,3 +809,18 @@ def test_tasks_that_may_not_run_together_are_planned_in_each_partition() -> None
     )
     first = min(job.runs[0].start for job in jobs if job.request.array and job.runs)
     assert first < 45
+
+
+def test_a_job_with_whole_nodes_closes_none_where_all_share() -> None:
+    """So a job for which the others are kept does not hold up those behind it, as daemons of 24.11 did."""
+    jobs = after(
+        *((0, 500, "-pr -n4 -t30"), (1, 500, "-pr -n4 -t30"), (2, 500, "-n1 -wb --exclusive -t30")),
+        *((5, 50, "-n3 -t5"), (6, 50, "-n1 -t5")),
+        nodes="a CPUs=4\nNodeName=b CPUs=2",
+        lines="PartitionName=r Nodes=a",
+        partition="OverSubscribe=FORCE:2",
+        scheduler="builtin",
+        version="24.11",
+        until=40,
+    )
+    assert jobs[2].runs and jobs[3].reason.startswith("ReqNodeNotAvail") and jobs[4].runs
