@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from slurm_sim_plugins.devices import OF_GPUS, SHARED, SHARING, is_device
 from slurm_sim_plugins.nodes import Free, Gres, Ints, Machine, Want
+
+NO_GRES_WANTED: Mapping[str, Any] = {
+    "gres": (),
+    "gres_total": (),
+    "gres_per_task": (),
+    "all_gres": False,
+    "cpus_of_gpus": 0,
+    "memory_per_gpu": 0,
+}
+"""What makes of a want one that looks at no generic resources, nor at what comes along with them."""
 
 
 def gres_given(

@@ -159,7 +159,7 @@ def update_partition(fields: Fields, controller: Controller) -> None:
         _keep_memory(
             [job for job in controller.cluster.jobs.values() if not job.over and job.partitions[0].name == name]
         )
-    if controller.cluster.partitions[name].oversubscribe == "EXCLUSIVE" and "OverSubscribe" in stated:
+    if controller.cluster.partitions[name].oversubscribe == "EXCLUSIVE" and not _gives_whole_nodes(changed, name):
         _keep_alone(name, controller.cluster)
     _reconfigure(changed, controller)
     controller.stints.partition_changed()
@@ -192,6 +192,10 @@ def _keep_alone(name: str, cluster: Cluster) -> None:
     for job in cluster.pending() if not cluster.parameters.rules.PARTITIONS_ARE_TRIED_APART else ():
         if any(partition.name == name for partition in job.partitions):
             job.request = replace(job.request, options=replace(job.options, exclusive=True))
+
+
+def _gives_whole_nodes(conf: SlurmConf, name: str) -> bool:
+    return any(one.name == name and one.oversubscribe == "EXCLUSIVE" for one in conf.partitions)
 
 
 def _check_modes(before: SlurmConf, after: SlurmConf, name: str) -> None:

@@ -273,14 +273,9 @@ def movable(job: Job, partition: Partition, cluster: Cluster, planned: bool = Fa
 
 
 def left_by(job: Job, cluster: Cluster) -> Allocation:
-    """What a job leaves if it is preempted: one that is suspended then keeps memory and generic resources.
-
-    One that an operator has suspended has nothing else.
-    """
+    """What a job leaves if it is preempted: one that is suspended then keeps memory and generic resources."""
     assert job.run is not None
-    if job.id in cluster.suspended:
-        return job.run.held
-    return job.run.cores if preempt_mode(job, cluster) == "SUSPEND" else job.run.at_base
+    return job.run.cores if preempt_mode(job, cluster) == "SUSPEND" else cluster.has(job)
 
 
 def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:

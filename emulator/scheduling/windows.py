@@ -31,6 +31,7 @@ from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import UNLIMITED
+from slurm_sim_plugins.gres import NO_GRES_WANTED
 from slurm_sim_plugins.nodes import Allocation, Choice, Free, Ints, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 from slurm_sim_plugins.select.capacity import capacity_of
@@ -636,8 +637,7 @@ class Windows(WindowPlan):
             return int(up.sum()) < want.min_nodes
         key = job.request_class, partition.name
         if key not in self._lacked:
-            # Generic resources are not asked for here (recorded).
-            want = replace(want, gres=(), gres_total=(), gres_per_task=(), all_gres=False)
+            want = replace(want, **NO_GRES_WANTED)  # They are not asked for here (recorded).
             self._lacked[key] = not any(self._fitting(want, up & choice.mask) for choice in want.choices)
         return self._lacked[key]
 

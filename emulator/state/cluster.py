@@ -684,12 +684,17 @@ class Cluster:
         """What would be free if no node were being cleared of a run."""
         return self.free_without([job for job in self.running.values() if job.is_cleared])
 
+    def has(self, job: Job) -> Allocation:
+        """What a job has of the nodes of its run: of one that an operator has suspended that is no CPUs."""
+        assert job.run is not None
+        return job.run.held if job.id in self.suspended else job.run.at_base
+
     def free_without(self, jobs: list[Job]) -> Free:
         """What would be free if some running jobs were gone."""
         free = self.free.copy()
         for job in jobs:
             assert job.run is not None
-            free.release(job.run.at_base)
+            free.release(self.has(job))
         return free
 
     def _closes(self, job: Job) -> bool:

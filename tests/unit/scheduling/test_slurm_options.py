@@ -824,3 +824,37 @@ def test_a_job_with_whole_nodes_closes_none_where_all_share() -> None:
         until=40,
     )
     assert jobs[2].runs and jobs[3].reason.startswith("ReqNodeNotAvail") and jobs[4].runs
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize(
+    "words", ["--gpus=2 --cpus-per-gpu=1", "--gpus-per-node=1 --mem-per-gpu=10", "--gpus-per-task=1"]
+)
+def test_a_job_with_gpus_is_planned_beside_a_node_that_is_down(words: str, compiled: bool | None) -> None:
+    """Nodes that are up are counted from 24.11 on without what comes along with GPUs."""
+    jobs = after(
+        *((1, 400, "-N2 -n8 --gres=gpu:2 -t5"), (2, 20, f"{words} -n1 -t2")),
+        nodes="b[1-2] CPUs=4 RealMemory=1000 Gres=gpu:2\nNodeName=a CPUs=4 RealMemory=1000",
+        lines="GresTypes=gpu",
+        actions=((0.5, "scontrol update NodeName=a State=DRAIN Reason=x"),),
+        version="24.11",
+        until=40,
+        compiled=compiled,
+    )
+    assert jobs[1].planned_start is not None and 300 < jobs[1].planned_start < 310
+
+
+def test_what_a_suspended_job_leaves_is_no_cpu() -> None:
+    """What is free without it: its CPUs are so already, its memory is not."""
+    controller = simulated(
+        (1, 60, "-n2 --mem=700 -wn1 -t5"),
+        nodes="n[1-2] CPUs=2 RealMemory=1000",
+        lines="SelectTypeParameters=CR_CPU_Memory",
+        actions=((10, "scontrol suspend 1"),),
+        until=20,
+    )
+    cluster = controller.cluster
+    (job,) = cluster.suspended.values()
+    assert cluster.free.memory.tolist() == [300, 1000]
+    free = cluster.free_without([job])
+    assert free.units.tolist() == [2, 2] and free.memory.tolist() == [1000, 1000]
