@@ -183,7 +183,8 @@ class Arrivals(Part):
         if jobs[0].begin > self.cluster.now:
             self.agenda.at(jobs[0].begin, "due")
         if self.parameters.bf_min_age_reserve:
-            self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
+            # No pass of the main loop notes anything of it then (the log of 26.05).
+            self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due", False)
         if self.ideal or jobs[0].request.het_job_id is None:
             # In Slurm's timing no pass follows a heterogeneous job (recorded on 22.05 and 24.11).
             self._passes.request_in_turn(self.timing.submit_lag)

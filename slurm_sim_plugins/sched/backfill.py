@@ -285,7 +285,7 @@ class Backfill:
     def _take(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Start a job now, or keep its hole; False if the plan is full."""
         if hole.start <= now:
-            yield from self._start(entry, hole, plan)
+            yield from self._start(entry, hole, plan, now)
         elif place := plan.beside(entry):
             self._refused = False
             self._count_start(entry)
@@ -339,13 +339,13 @@ class Backfill:
             }
         )
 
-    def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
-        """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
+    def _start(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
+        """Start a job in a hole that is now; where runs have to leave first, keep it until they have, if it may be."""
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
             self._count_start(entry)
             yield Start(entry, where=hole.place)
-        else:
+        elif self._keeps(entry, now):
             self._refused = self._is_last_task(entry)
             plan.keep(hole)
 
