@@ -516,7 +516,7 @@ class Accounting:
         They are heavier by one as a job starts.
         """
         account = self._limited(job, partition)
-        if account is None or not account.tests_nodes:
+        if account is None or not account.tests_nodes or not self._cluster.parameters.rules.COUNTED_NODES_GO_FIRST:
             return None
         had = self._nodes_of(account.of_nodes())
         count = np.zeros(len(self._lines), dtype=bool)

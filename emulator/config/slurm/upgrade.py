@@ -566,6 +566,10 @@ def _planned_nodes(conf: SlurmConf) -> str:
     return "jobs that limits of nodes keep waiting (GrpTRES=node, MaxTRESPU=node)" if "LIMITS" in enforced(conf) else ""
 
 
+def _counting_nodes(conf: SlurmConf) -> str:
+    return "nodes of jobs with a limit of nodes (GrpTRES=node, MaxTRESPU=node)" if "LIMITS" in enforced(conf) else ""
+
+
 def _exempt(conf: SlurmConf) -> str:
     by_partition = conf.parameters.text("PreemptType").lower() == "preempt/partition_prio"
     return "jobs that PreemptExemptTime protects, of the cluster or of a QOS" if by_partition and _gang(conf) else ""
@@ -706,6 +710,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MINUTES_END_WITH_FACTOR": _factors,
     "CLEAR_NODES_GO_FIRST": _cleared,
     "PLANNED_NODES_ARE_KNOWN": _planned_nodes,
+    "COUNTED_NODES_GO_FIRST": _counting_nodes,
     "NO_SWITCH_IS_SAID": _no_switch,
     "NO_SWITCH_IS_NOT_SAID": _no_switch,
     "GRACE_IS_REMEMBERED": _grace,

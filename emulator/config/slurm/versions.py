@@ -622,6 +622,14 @@ class Rules:
         "not named in the release notes; Slurm's sources of both have it",
         *("planned_nodes_known_22", "planned_nodes_known_24", "planned_nodes_known_26"),
     )
+    COUNTED_NODES_GO_FIRST: bool = _rule(
+        "24.11",
+        "as a job starts, nodes that count already against a limit of nodes that holds for it go before others of their "
+        "line",
+        "they do not",
+        "not named in the release notes; seven jobs on each of three versions show it",
+        *("limit_weights_22", "limit_weights_24", "limit_weights_26"),
+    )
     NO_SWITCH_IS_SAID: bool = _rule(
         "24.11",
         'with topology/tree a job is refused as "Requested topology configuration is not available" where there are '
