@@ -541,6 +541,11 @@ def _closed_to(job: Job, partition: Partition, least: bool = True) -> str | None
     return _bound(job, partition, least) or want.never or None
 
 
+def is_queued(job: Job, partition: Partition) -> bool:
+    """Whether the main loop has a job in its queue for a partition: not one that is beyond the bounds of this."""
+    return partition.state not in ("DOWN", "INACTIVE") and _bound(job, partition, least=False) is None
+
+
 def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
     """Which of a partition's bounds on nodes and time a job exceeds, or None."""
     want, lifted = job.wants[partition.name], job.lifted

@@ -255,6 +255,9 @@ class _Pass:
         order = self._cluster.order
         if not self._cluster.not_yet_tried:
             return
+        if order.preempts is not None:
+            self._tell(pairs[tried + 1 : self._last_counted(pairs, tried, left) + 1])
+            return
         first, until, walked = order.rank(pairs[tried]), order.rank(pairs[min(tried + left, len(pairs) - 1)]), False
         for job in list(self._cluster.not_yet_tried.values()):
             entries = [one for one in order.entries_of(job) if len(job.partitions) == 1 or _is_tried(*one[1:])]
@@ -263,6 +266,13 @@ class _Pass:
                 # Only for those it matters how far the pass counts: it goes as far as there are jobs, or farther.
                 until, walked = order.rank(pairs[self._last_counted(pairs, tried, left)]), True
             if any(rank <= until for rank in ranks) and still_waits(job, self._cluster):
+                self._behind(job)
+
+    def _tell(self, pairs: list[Pair]) -> None:
+        """Tell jobs that they are behind another one, where some go before those of a higher rank."""
+        told = {job.id for _, job, partition in pairs if len(job.partitions) == 1 or _is_tried(job, partition)}
+        for job in list(self._cluster.not_yet_tried.values()):
+            if job.id in told and still_waits(job, self._cluster):
                 self._behind(job)
 
     def _last_counted(self, pairs: list[Pair], tried: int, left: int) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.job_mgr import is_queued
 from emulator.scheduling.numbers import Answered, counted_otherwise, put, renewable, seen_of, share_cpus
 from emulator.scheduling.requests import request_of, tres_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
@@ -101,6 +102,7 @@ class Policies:
         if cluster.parameters.preempt_mode != ("OFF",):
             cluster.order.tiers_first = self.by_partition
             cluster.order.preempts = _preempts if getattr(self.preempt, "by_qos", False) else None
+            cluster.order.takes = is_queued
         cluster.order.by_list = _in_order_of_arrival(selection, cluster)
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():

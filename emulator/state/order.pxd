@@ -3,7 +3,7 @@ cimport cython
 from emulator.state.job cimport Job
 
 cdef class Order:
-    cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, preempts, tiers_first
+    cdef public object _reservations, _waiting, _kinds, _classes, listed, magnets, preempts, takes, tiers_first
     cdef public list _pairs
     cdef public dict _many
     cdef public bint _lent, _stale, by_list, several

@@ -86,6 +86,7 @@ class Order:
     Attributes:
         tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
         preempts: whether one job may preempt another by their QOS; None where none may.
+        takes: whether a partition takes a job by its bounds, where that matters.
         listed: where jobs stand in the controller's list.
         by_list: whether that orders the queue, whatever the numbers of jobs.
         magnets: reservations that draw jobs, by their begin: a job that may use one and names none is tried there, too.
@@ -94,13 +95,14 @@ class Order:
 
     __slots__ = (
         *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
-        *("by_list", "listed", "magnets", "preempts", "several", "tiers_first"),
+        *("by_list", "listed", "magnets", "preempts", "several", "takes", "tiers_first"),
     )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
         self._reservations = reservations
         self.tiers_first = False
         self.preempts: Callable[[Job, Job], bool] | None = None
+        self.takes: Callable[[Job, Partition], bool] = _takes_any
         self.listed, self.by_list = Listed(), False
         self.magnets: Sequence[Magnet] = ()
         self.several = False
@@ -230,8 +232,13 @@ class Order:
 
         One that may preempt only some may stand between two that are ordered otherwise, so that what is compared
         with what matters: jobs come as they lie in the controller's list, and two halves are merged. Tasks of an array
-        that have not run are one of them.
+        that have not run are one of them; those that are beyond the bounds of their partition are not among them, and
+        stand before the others.
         """
+        takes = self.takes
+        queue = [pair for pair in pairs if takes(*pair[1:])]
+        if len(queue) < len(pairs):
+            return [pair for pair in pairs if not takes(*pair[1:])] + self._preempting_first(queue, preempts)
         ones = {id(job.account.quality): job for _, job, _ in pairs if job.account is not None}.values()
         if not any(preempts(one, other) for one in ones for other in ones):
             return pairs.copy()
@@ -462,6 +469,11 @@ def _breaks_tie(one: Job, other: Job) -> bool:
     if one.came != other.came:
         return one.came < other.came
     return one.first < other.first if one.first != other.first else one.task < other.task
+
+
+def _takes_any(job: Job, partition: Partition) -> bool:
+    """Whether any partition takes a job."""
+    return True
 
 
 def _may_be_tried(job: Job) -> bool:

@@ -16,6 +16,7 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.reservation import OVERLAPPING, Reservation, goes_over, next_after
 from emulator.state.reserved_cores import given
+from emulator.state.run import Run
 from emulator.state.wants import want_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -119,7 +120,7 @@ class Reservations:
             return
         if (one.nodes & self._others_of(one)).any():
             raise InputError("Requested reservation overlaps with another reservation")
-        if "IGNORE_JOBS" not in one.flags and (one.nodes & self._busy_from(one.start, one.name)).any():
+        if "IGNORE_JOBS" not in one.flags and (one.nodes & self._busy_from(one.start, one.name, suspended=False)).any():
             raise InputError("Requested nodes are busy")
 
     def of(self, job: Job) -> Reservation | None:
@@ -346,14 +347,28 @@ class Reservations:
             one.nodes = (one.nodes & ~lost) | stays | found
             return
 
-    def _busy_from(self, start: float, name: str = "") -> Mask:
-        """Nodes of jobs that may run on then, in whole seconds, but for those of a reservation."""
+    def _busy_from(self, start: float, name: str = "", suspended: bool = True) -> Mask:
+        """Nodes of jobs that may run on then, in whole seconds, but for those of a reservation.
+
+        Nodes that a reservation names may be those of jobs that an operator has suspended; others may not (asked of
+        three versions).
+        """
         busy, whole = self._cluster.no_nodes(), self._cluster.whole
-        for job in self._cluster.running.values():
+        for job, run, end in self._runs(suspended):
             own = name and job.reservation == name
-            if job.run is not None and whole(self._cluster.planned_end(job)) > whole(start) and not own:
-                busy |= job.run.allocation.mask(len(busy))
+            if whole(end) > whole(start) and not own:
+                busy |= run.allocation.mask(len(busy))
         return busy
+
+    def _runs(self, suspended: bool = True) -> Iterator[tuple[Job, Run, float]]:
+        """Jobs that have nodes, and when they are planned to end; also those that an operator has ``suspended``."""
+        cluster = self._cluster
+        for job in cluster.running.values():
+            if job.run is not None:
+                yield job, job.run, cluster.planned_end(job)
+        for job in cluster.suspended.values() if suspended else ():
+            if job.run is not None:
+                yield job, job.run, cluster.end_by_limit(job)
 
     def _others_of(self, one: Reservation) -> Mask:
         """Whole nodes of others at any time of a reservation; with MAINT or OVERLAP these do not matter."""
@@ -398,9 +413,9 @@ class Reservations:
         """Units of each node that jobs have as a reservation begins, or other reservations."""
         machine = self._cluster.machine
         busy = np.zeros(len(machine), dtype=np.int64)
-        for job in self._cluster.running.values() if "IGNORE_JOBS" not in made.flags else ():
-            if job.run is not None and self._cluster.planned_end(job) >= made.start:
-                busy[job.run.allocation.where] += list(job.run.allocation.units)
+        for _, run, end in self._runs() if "IGNORE_JOBS" not in made.flags else ():
+            if end >= made.start:
+                busy[run.allocation.where] += list(run.allocation.units)
         for other in self.by_name.values() if not made.flags & OVERLAPPING else ():
             if other.start < made.end and other.end > made.start:
                 busy += np.where(other.nodes, machine.units, 0) if other.cores is None else other.cores
@@ -435,7 +450,7 @@ class Reservations:
             for job in self._cluster.jobs.values() if "IGNORE_JOBS" in made.flags else ():
                 if np.count_nonzero(free) >= count:
                     break
-                if job.run is not None and job.id in self._cluster.running:
+                if job.run is not None and (job.id in self._cluster.running or job.id in self._cluster.suspended):
                     free |= usable & ~taken & job.run.allocation.mask(len(usable))
             try:
                 return self._chosen(count, free, made.partition)
