@@ -284,12 +284,15 @@ class Backfill:
 
     def _take(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Start a job now, or keep its hole; False if the plan is full."""
-        if hole.start <= now:
+        if hole.vacant and hole.start <= now:
             yield from self._start(entry, hole, plan, now)
         elif place := plan.beside(entry):
+            # Rather than that runs have to leave.
             self._refused = False
             self._count_start(entry)
             yield Start(entry, where=place)
+        elif hole.start <= now:
+            yield from self._start(entry, hole, plan, now)
         elif hole.start <= now + 60 * self.bf_window:
             return (yield from self._reserve(entry, hole, plan, now))
         return True
