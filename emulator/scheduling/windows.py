@@ -260,15 +260,16 @@ class Windows(WindowPlan):
 
         Where the scheduler does not try those with a wish by themselves, it is on what they would rather have, if any.
         """
-        delayed = self.slots.delay
+        delayed, job = self.slots.delay, entries[0]._pair[0]
+        cpus = job.planned_cpus
         if self._tried_as_preferred and self.prefers(entries[0]):
             with wishing(*entries[0]._pair, self._cluster, wish=False):
                 hole = self._first(entries[0])
         else:
             hole = self._first(entries[0])
         if now_only:
-            # Slurm tries such a job at no later time, and so notes nothing of one.
-            self.slots.delay = delayed
+            # Slurm tries such a job at no later time, and so notes nothing of one, nor with how many CPUs it was planned.
+            self.slots.delay, job.planned_cpus = delayed, cpus
         return [], hole
 
     def _with_row(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation | None]:

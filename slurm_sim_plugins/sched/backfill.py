@@ -185,9 +185,8 @@ class Backfill:
                 if not (yield from self._plan_component(entry, plan, now)):
                     return
             else:
-                self._refused = True
+                self._refused, self._now_only = True, self._is_now_only(entry, now)
                 if hole is None:
-                    self._now_only = self._is_now_only(entry, now)
                     _, hole = self._holes([entry], plan, True, cycle.left)
                     if not plan.sought:
                         self._uncount(entry, plan)
@@ -363,7 +362,12 @@ class Backfill:
         return 0 < self.bf_max_job_start <= self._started
 
     def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
-        """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
+        """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full.
+
+        One that is tried for a start now alone is planned for no later one.
+        """
+        if self._now_only:
+            return True
         yield Reserve(entry, hole.start)
         if not self._keeps(entry, now):
             return True
