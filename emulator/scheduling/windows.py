@@ -268,7 +268,7 @@ class Windows(WindowPlan):
         else:
             hole = self._first(entries[0])
         if now_only:
-            # Slurm tries such a job at no later time, and so notes nothing of one, nor with how many CPUs it was planned.
+            # Slurm tries such a job at no later time, and so notes nothing of one, nor of its CPUs.
             self.slots.delay, job.planned_cpus = delayed, cpus
         return [], hole
 

@@ -624,8 +624,8 @@ class Rules:
     )
     COUNTED_NODES_GO_FIRST: bool = _rule(
         "24.11",
-        "as a job starts, nodes that count already against a limit of nodes that holds for it go before others of their "
-        "line",
+        "as a job starts, nodes that count already against a limit of nodes that holds for it go before others of "
+        "their line",
         "they do not",
         "not named in the release notes; seven jobs on each of three versions show it",
         *("limit_weights_22", "limit_weights_24", "limit_weights_26"),
