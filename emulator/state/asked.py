@@ -139,9 +139,12 @@ class Asked:
 
     @property
     def beyond_tasks(self) -> bool:
-        """Whether its GPUs may be on more nodes than it has tasks: it states their number, and none of nodes."""
+        """Whether its GPUs may be on more nodes than it has tasks: it states their number, and none of nodes.
+
+        Not where the least loaded nodes are chosen (asked of three versions).
+        """
         rules, options = self.rules, self.options
-        beyond = rules.GPUS_GO_BEYOND_TASKS and not rules.GPUS_STAY_WITH_TASKS
+        beyond = rules.GPUS_GO_BEYOND_TASKS and not rules.GPUS_STAY_WITH_TASKS and not self.partition.least_loaded
         return beyond and bool(options.gpus) and options.tasks is not None and self.most is None
 
 
