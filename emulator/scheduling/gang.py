@@ -241,20 +241,20 @@ class Rows:
 
     @property
     def recount(self) -> Callable[[Free, Collection[int]], None] | None:
-        """Counts the cores that are free without some jobs; None where no job stands still on those of others."""
-        return self._shared.recount if self._shared is not None and self.gang is not None else None
+        """Counts the cores that are free without some jobs; None where none shares cores."""
+        return None if self._shared is None else self._shared.recount
 
     @property
     def given_back(self) -> Callable[[Sequence[int]], Sequence[Sequence[int]]] | None:
         """How many cores jobs give back if they leave in some order; None where none has those of others."""
-        if self._shared is None or self.gang is None or not self._shared.any_has_same():
+        if self._shared is None or not self._shared.any_has_same():
             return None
         return self._shared.given_back
 
     @property
     def are_counted(self) -> bool:
         """Whether what is free now goes by the cores of jobs, where that matters."""
-        return self._shared is None or self.gang is None or self._shared.are_counted()
+        return self._shared is None or self._shared.are_counted()
 
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""
