@@ -54,6 +54,7 @@ class NodeStates(Part):
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
     _asked: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _pinged: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -113,9 +114,17 @@ class NodeStates(Part):
         self._set(nodes, "DOWN", reason, back)
         for node in back:
             noted = self._noted_at(self.cluster.now if node in ends_jobs else self.passes.heard_at(node))
-            at = noted if noted >= self.cluster.now else self.passes.pinged_at(node)
-            if at is not None:
-                self.agenda.at(at, "node answers", node)
+            if noted >= self.cluster.now:
+                self.agenda.at(noted, "node answers", node)
+            else:
+                self._await_ping(node)
+
+    def _await_ping(self, node: int) -> None:
+        """A node answers the next ping that it gets."""
+        at = self.passes.pinged_at(node)
+        if at is not None:
+            self._pinged[node] = at
+            self.agenda.at(at, "node answers", node, at)
 
     def _noted_at(self, told: float) -> float:
         """When the controller notes that a node has answered which was told at a time that its jobs are to end."""
@@ -127,6 +136,7 @@ class NodeStates(Part):
         cluster = self.cluster
         for node in nodes:
             self._asked.pop(node, None)
+            self._pinged.pop(node, None)
             cluster.admin_states[node] = state
             cluster.machine.up[node] = cluster.node_is_up(node)
         self._asked.update(asked)
@@ -174,16 +184,21 @@ class NodeStates(Part):
     def resume(self, nodes: Iterable[int], reason: str = "") -> None:
         """Nodes that were drained or down may come back: in its next round the controller asks whether they are there.
 
-        The pass of that round comes before their answers.
+        The pass of that round comes before their answers. Others are pinged with them, and then at each interval from
+        there (recorded).
         """
         away = [node for node in nodes if self.cluster.admin_states.get(node, "UP") != "UP"]
         if self.ideal:
             self.set(away, "UP", reason)
             return
         self._asked.update(dict.fromkeys(away, ("UP", reason)))
-        answer = self.timing.round_at(self.cluster.now + self.timing.submit_lag) + ANSWERS
+        asked = self.timing.round_at(self.cluster.now + self.timing.submit_lag)
         for node in away:
-            self.agenda.at(answer, "node answers", node)
+            self.agenda.at(asked + ANSWERS, "node answers", node)
+        if away:
+            self.passes.ping(asked)
+            for node in sorted(self._pinged):
+                self._await_ping(node)
 
     def heard(self, nodes: Iterable[int]) -> None:
         """Nodes say something else, such as that a run is over: those that were asked have answered by that.
@@ -194,9 +209,14 @@ class NodeStates(Part):
             if self._asked[node][1] != ANSWERED:
                 self.answers(node)
 
-    def answers(self, node: int) -> None:
-        """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile."""
-        if node not in self._asked:
+    def answers(self, node: int, pinged: float | None = None) -> None:
+        """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile.
+
+        Args:
+            node: which one.
+            pinged: when, if it is a ping that it answers; it may have come at another time since.
+        """
+        if node not in self._asked or (pinged is not None and self._pinged.get(node) != pinged):
             return
         state, reason = self._asked[node]
         self.changes.all()

@@ -165,6 +165,14 @@ class Passes(Part):
         """When a node that nothing else happens on answers a ping; None if none is sent."""
         return None if self._pings is None else self._pings.answer_of(node, self.cluster.now)
 
+    def ping(self, at: float) -> None:
+        """Nodes are pinged in a round that is to come, out of their turn."""
+        if self._pings is not None:
+            self._pings.out_of_turn(at)
+            if self._ping_at > self.cluster.now:
+                self._ping_at = self._pings.next(self.cluster.now)
+                self.agenda.at(self._ping_at, "pinged")
+
     def heard_at(self, node: int) -> float:
         """When a node has answered the controller last, as a run began or ended there."""
         return -self.timing.uptime if self._pings is None else self._pings.heard_at(node)
@@ -172,7 +180,7 @@ class Passes(Part):
     def pinged(self) -> None:
         """Nodes answer the controller's ping."""
         assert self._pings is not None
-        if self._pings.answered(self.cluster.now):
+        if self._ping_at == self.cluster.now and self._pings.answered(self.cluster.now):
             self.record_changed()
 
     def heard(self, allocation: Allocation) -> None:

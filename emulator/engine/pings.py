@@ -1,10 +1,13 @@
 """When nodes answer the controller's pings, which backfill takes for news.
 
 The controller pings nodes every third of ``SlurmdTimeout``, but not those that it has heard of in that time, as a job
-started or ended there, or at the ping before.
+started or ended there, or at the ping before. It also does so in the round after an operator has resumed a node, and
+counts from there.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -42,6 +45,17 @@ class Pings:
         """When something was heard of a node last, as a run began or ended there."""
         return self._heard[node]
 
+    def out_of_turn(self, at: float) -> None:
+        """Nodes are pinged in a round that is to come, and from then on at each interval."""
+        self._heard = [self._last_heard(heard, at) for heard in self._heard]
+        self._first = at
+
+    def _last_heard(self, heard: float, now: float) -> float:
+        """When something was heard of a node last before a time, with its answers to pings."""
+        first = max(math.ceil((heard + self._interval - self._first) / self._interval - 1e-9), 0)
+        last = math.floor((now - self._first) / self._interval)
+        return heard if last < first else self._first + (last - (last - first) % 2) * self._interval
+
     def next(self, now: float) -> float:
         """When nodes answer the controller's next ping."""
         behind = -(now - self._first) % self._interval
@@ -55,6 +69,6 @@ class Pings:
         """Whether any node answers a ping now."""
         heard = np.array(self._heard)
         silent = heard[heard <= now - self._interval - 1]
-        since = np.ceil((silent + self._interval - self._first) / self._interval + 1e-9)
+        since = np.maximum(np.ceil((silent + self._interval - self._first) / self._interval + 1e-9), 0)
         behind = np.round((now - self._first) / self._interval) - since
         return bool((behind % 2 == 0).any())
