@@ -210,6 +210,13 @@ class WindowPlan(ABC):
     def keep(self, hole: Hole) -> None:
         """Keep a hole from the entries behind: from its start, in whole steps of the plan's resolution."""
 
+    def keep_in_vain(self, hole: Hole) -> None:
+        """Keep a hole that is now for an entry which cannot start there, and which keeps none that is later.
+
+        It is no news that it is kept, after which backfill would go round (recorded).
+        """
+        self.keep(hole)
+
     def turn_away(self, hole: Hole) -> None:  # noqa: B027  # Where processors are counted no nodes are planned.
         """Note that a plan which is full has no room for a hole: its nodes are planned, but kept from no entry."""
 

@@ -159,7 +159,7 @@ class Passes(Part):
             at = self._pings.next(self.cluster.now)
             if at > self._ping_at:
                 self._ping_at = at
-                self.agenda.at(at, "pinged")
+                self.agenda.at(at, "pinged", at)
 
     def pinged_at(self, node: int) -> float | None:
         """When a node that nothing else happens on answers a ping; None if none is sent."""
@@ -171,16 +171,16 @@ class Passes(Part):
             self._pings.out_of_turn(at)
             if self._ping_at > self.cluster.now:
                 self._ping_at = self._pings.next(self.cluster.now)
-                self.agenda.at(self._ping_at, "pinged")
+                self.agenda.at(self._ping_at, "pinged", self._ping_at)
 
     def heard_at(self, node: int) -> float:
         """When a node has answered the controller last, as a run began or ended there."""
         return -self.timing.uptime if self._pings is None else self._pings.heard_at(node)
 
-    def pinged(self) -> None:
-        """Nodes answer the controller's ping."""
+    def pinged(self, at: float) -> None:
+        """Nodes answer the controller's ping, unless it has come at another time since."""
         assert self._pings is not None
-        if self._ping_at == self.cluster.now and self._pings.answered(self.cluster.now):
+        if at == self._ping_at and self._pings.answered(self.cluster.now):
             self.record_changed()
 
     def heard(self, allocation: Allocation) -> None:

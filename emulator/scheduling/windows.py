@@ -77,7 +77,7 @@ def is_news(kept: Slots, cluster: Cluster) -> bool:
 
     Where it does not note all starts it does those that what is kept delays.
     """
-    if kept.delay or (len(kept) and cluster.parameters.rules.PLANS_ARE_NEWS):
+    if kept.delay or (kept.any_noted and cluster.parameters.rules.PLANS_ARE_NEWS):
         return True
     return _plans_idle(kept, cluster)
 
@@ -87,14 +87,14 @@ def marks(kept: Slots, cluster: Cluster) -> bool:
 
     Those are marked of which no job has anything, from 24.11 on also those of which jobs have a part.
     """
-    partly = cluster.parameters.rules.PLANS_ARE_NEWS and kept.any_has(cluster.free.units)
+    partly = cluster.parameters.rules.PLANS_ARE_NEWS and kept.any_noted and kept.any_has(cluster.free.units)
     return partly or _plans_idle(kept, cluster)
 
 
 def _plans_idle(kept: Slots, cluster: Cluster) -> bool:
     """Whether nodes are planned of which no job has anything, also for a job that the plan has no room for."""
     jobs = _jobs(cluster)
-    return (len(kept) > 0 and kept.any_has_none(jobs)) or any(jobs[node] == 0 for node in kept.turned_away)
+    return (kept.any_noted and kept.any_has_none(jobs)) or any(jobs[node] == 0 for node in kept.turned_away)
 
 
 def _jobs(cluster: Cluster) -> Ints:
@@ -335,9 +335,16 @@ class Windows(WindowPlan):
         place = self._place_now(entry, last) if last > self._cluster.now else None
         return Hole(first.start, place, True) if place is not None else first
 
+    def keep_in_vain(self, hole: Hole) -> None:
+        """Keep its nodes, which is no news."""
+        noted = self.slots.noted
+        self.keep(hole)
+        self.slots.noted, self.slots.in_vain = noted, True
+
     def keep(self, hole: Hole) -> None:
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone."""
         start, place = hole.start, hole.place
+        self.slots.noted = True
         job = place._entry._pair[0]
         nodes = self._cluster.with_blocks(job, place._allocation)
         limit = job.granted if start <= self._cluster.now else job.shortest

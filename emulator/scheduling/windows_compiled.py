@@ -136,7 +136,7 @@ class CompiledSlots(Slots):
         """Drop all slots, where no reservation is among them; the room for them stays."""
         self.sizes[:] = 0
         self.until[:], self.over[:] = np.inf, -np.inf
-        self.of_stock, self.turned_away = False, ()
+        self.of_stock, self.turned_away, self.in_vain, self.noted = False, (), False, False
         return self
 
     @property
@@ -195,6 +195,7 @@ class CompiledSlots(Slots):
             begin, end = self.times[:, slot].tolist()
             other.add(begin, end, self.members[first : first + many].tolist())
         other.delay, other.turned_away, other.of_stock = self.delay, self.turned_away, False
+        other.in_vain, other.noted = self.in_vain, self.noted
         return other
 
     def grow(self, nodes: int) -> None:
@@ -487,7 +488,7 @@ class CompiledWindows(Windows):
     def is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""
         cluster, slots = self._cluster, self.slots
-        news = len(slots) > 0 if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
+        news = slots.any_noted if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
         return news and (marks(slots, cluster) or not any_of(cluster.free.units))
 
     def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:

@@ -19,11 +19,14 @@ class Slots:
     Attributes:
         delay: whether some job has to wait for a bound of one, though its nodes would be free before.
         turned_away: nodes that a job would have for which there was no room.
+        in_vain: whether some were kept in vain, of which Slurm notes nothing; and
+        noted: whether others were kept one by one.
         of_stock: whether the bundled plugin alone has seen the plan: once the next has come, nothing asks this one.
     """
 
     delay = False
     turned_away: Sequence[int] = ()
+    in_vain = noted = False
     of_stock = False
 
     def __init__(self, nodes: int) -> None:
@@ -33,6 +36,11 @@ class Slots:
         self._masks: Mask = np.zeros((64, nodes), dtype=bool)
         self._changes: dict[float, Ints] = {}
         self._edges: set[float] = set()
+
+    @property
+    def any_noted(self) -> bool:
+        """Whether any are kept of which Slurm notes that they are."""
+        return len(self) > 0 and (self.noted or not self.in_vain)
 
     @property
     def bounds(self) -> set[float]:

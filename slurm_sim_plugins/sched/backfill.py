@@ -342,7 +342,7 @@ class Backfill:
         )
 
     def _start(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
-        """Start a job in a hole that is now; where runs have to leave first, keep it until they have, if it may be."""
+        """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
         self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
             self._count_start(entry)
@@ -350,6 +350,8 @@ class Backfill:
         elif self._keeps(entry, now):
             self._refused = self._is_last_task(entry)
             plan.keep(hole)
+        else:
+            plan.keep_in_vain(hole)
 
     def _count_start(self, entry: Any) -> None:
         """A job that has no components starts; behind it the cycle may be over, as it never is behind components."""
