@@ -388,6 +388,7 @@ class Want:
         first_node: whether one node is enough, and the first with room for all is taken.
         first: nodes that go before all others, whatever their weight, or None.
         most_gpus_first: whether of nodes of one weight those go first that have most of the GPUs that it wants.
+        tried_in_plans: nodes on which backfill tries it, or None for all.
         heavier: nodes that are heavier for it by one, or None.
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
@@ -490,6 +491,7 @@ class Want:
     first_node: bool = False
     first: Mask | None = None
     most_gpus_first: bool = False
+    tried_in_plans: Mask | None = None
     heavier: Mask | None = None
     in_use: Mask | None = None
     pool: str = ""

@@ -23,7 +23,7 @@ MOST_KINDS = 62
 
 def encode(want: Want, machine: Machine) -> Code | None:
     """A request as numbers, or None if it is not plain."""
-    if not (_is_plain(want) and _is_plain_on(want, machine)):
+    if want.tried_in_plans is not None or not (_is_plain(want) and _is_plain_on(want, machine)):
         return None
     whole_tasks = want.cpus_per_task if want.whole_tasks else 1
     most_nodes = FAR if want.most_nodes is None else want.most_nodes

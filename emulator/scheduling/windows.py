@@ -287,7 +287,7 @@ class Windows(WindowPlan):
         cluster, limit = self._cluster, entry.shortest
         if not cluster.licenses_free(job):
             return None
-        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
+        usable = self._usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
         if self._in_row_if_clear(job, partition, usable) is not None:
             return None
         shared = self._controls.rows.select(job, partition, cluster.settled(usable), planned=True)
@@ -328,7 +328,7 @@ class Windows(WindowPlan):
         future, begin, last, found = self._future(job, partition), self._cluster.now, self._cluster.now, 1
         while found < most and (begin := self._next_try(job, partition, begin, limit, bounds)) < math.inf:
             later, last = self._next_try(job, partition, begin, limit, bounds), begin
-            usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
+            usable = self._usable(job, partition) & self._unkept(job, begin, limit)
             ends = future.of_nodes(begin, later, usable & chosen)
             found += self._will_run(job, partition, later, usable, ends) is not None
         self._open = open_
@@ -470,7 +470,7 @@ class Windows(WindowPlan):
             return now + 1, allocation
         if start > now or not (self._at_limit(job, partition) or self._over_limit(job, partition, allocation)):
             return start, allocation
-        usable = self._cluster.usable(job, partition) & self._controls.not_reserved(job, now, limit)
+        usable = self._usable(job, partition) & self._controls.not_reserved(job, now, limit)
         opens = self._more_left(usable, now, limit, self.slots.edges)
         later = self._following(job, partition, now, limit, opens)
         later = later if later < math.inf else now + SOON
@@ -507,7 +507,7 @@ class Windows(WindowPlan):
         accounting, counted, licenses = cluster.accounting, list[Job](), Counter[str]()
         for entry in entries:
             job, partition = entry._pair
-            usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job) & ~taken
+            usable = cluster.settled(self._usable(job, partition)) & self._controls.not_reserved(job) & ~taken
             licenses.update(dict(job.options.licenses))
             free = all(
                 count <= cluster.licenses[name][0] - cluster.licenses[name][1] for name, count in licenses.items()
@@ -588,7 +588,7 @@ class Windows(WindowPlan):
         """
         job, partition = entry._pair
         tried = self._cluster.now if tried is None else tried
-        usable = self._cluster.usable(job, partition) & self._unkept(job, tried, entry.shortest)
+        usable = self._usable(job, partition) & self._unkept(job, tried, entry.shortest)
         found = self._cluster.select(job, partition, self._cluster.settled(usable))
         if found is None:
             job.reason = RESOURCES
@@ -768,7 +768,7 @@ class Windows(WindowPlan):
         if self._by_users and self._cluster.parts_users(job) and not blocks:
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = self.slots.edges, self._chosen(job, partition)
-        allowed = self._cluster.up_in(partition) if blocks else self._cluster.usable(job, partition)
+        allowed = self._cluster.up_in(partition) if blocks else self._usable(job, partition)
         while begin < math.inf:
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
@@ -793,10 +793,15 @@ class Windows(WindowPlan):
         free = self._there(job, partition) & self._controls.not_reserved(job, begin, limit)
         return self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
 
+    def _usable(self, job: Job, partition: Partition) -> Mask:
+        """Nodes on which a job may start, of those on which backfill tries it; not to be changed."""
+        usable, tried = self._cluster.usable(job, partition), job.wants[partition.name].tried_in_plans
+        return usable if tried is None else usable & tried
+
     def _there(self, job: Job, partition: Partition) -> Mask:
         """Nodes that slots may leave for a job, as Slurm goes on: features do not matter; not to be changed."""
         blocks = self._cluster.parts_blocks(job)
-        usable = self._cluster.up_in(partition) if blocks else self._cluster.usable(job, partition)
+        usable = self._cluster.up_in(partition) if blocks else self._usable(job, partition)
         if not job.options.exclude or not self._goes_on:
             return usable
         return usable & ~known_nodes(job.options.exclude, self._cluster)

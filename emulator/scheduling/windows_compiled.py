@@ -548,7 +548,7 @@ class CompiledWindows(Windows):
         if known is None:
             if not (rows.goes_by_request and rows.are_sorted(partition)):
                 return True
-            usable = cluster.settled(cluster.usable(job, partition))
+            usable = cluster.settled(self._usable(job, partition))
             # Where jobs have nodes alone, or some are reserved or being cleared, it may start on what no job has, too.
             strict = bool(code.whole or self._standing or cluster.epilogs is not None)
             known = self._more[key] = rows.may_have_more(job, partition, usable, strict)
@@ -685,7 +685,7 @@ class CompiledWindows(Windows):
         sought = self._sought_by(job, partition, limit), cluster.now
         if sought in self._vain:
             return False
-        usable = cluster.usable(job, partition) & self._unkept(job, cluster.now, limit)
+        usable = self._usable(job, partition) & self._unkept(job, cluster.now, limit)
         free = self._free_if_clear()
         found = self._compiled.select(want, code, usable, free)
         if found is None:

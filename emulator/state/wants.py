@@ -184,6 +184,7 @@ def _with_memory(want: Want, asked: Asked) -> Want:
         memory_per_gpu=math.ceil(demand.per_gpu) if given else 0,
         memory_of_core=_threads(asked) if asked.parameters.whole_cores else 0,
         all_memory=demand.whole_memory and given,
+        tried_in_plans=_with_memory_of_tasks(asked),
         memory_of_first=asked.whole_nodes and demand.whole_memory and given and _memory_differs(asked),
     )
 
@@ -763,7 +764,7 @@ def _tasks_known(asked: Asked) -> int:
 
 
 def memory_of_nodes(options: BatchOptions, partition: Partition, cluster: Cluster) -> float:
-    """Memory that a node must have, also where none is given out: as stated, else by default, for a task's CPUs.
+    """Memory that a node must have, also where none is given out: as stated, else by default; on each CPU, that of one.
 
     The default is that of the partition which is named first (asked of three versions).
     """
@@ -773,9 +774,21 @@ def memory_of_nodes(options: BatchOptions, partition: Partition, cluster: Cluste
     by_gpus = options.memory_per_gpu or (first.default_memory_per_gpu and (options.gres or options.gpus))
     per_cpu = options.memory_per_cpu or (0 if by_gpus else first.default_memory_per_cpu) or 0
     if per_cpu:
-        given = partition.gives_memory
-        return (options.memory_per_cpu or 0) if given else per_cpu * options.fewest_cpus
+        return per_cpu
     return 0 if by_gpus or partition.gives_memory else first.default_memory_per_node or 0
+
+
+def _with_memory_of_tasks(asked: Asked) -> Mask | None:
+    """Nodes on which backfill tries a job where memory is not given out: those with that of all CPUs of a task.
+
+    None if all of its nodes have it. The main loop asks for that of one CPU (asked of three versions).
+    """
+    options, partition, cluster = asked.options, asked.partition, asked.cluster
+    if partition.gives_memory or options.memory_per_node is not None or options.fewest_cpus < 2:
+        return None
+    least = memory_of_nodes(options, partition, cluster) * options.fewest_cpus
+    enough = cluster.machine.memory + np.array([node.system_memory for node in cluster.conf.nodes]) >= least
+    return None if enough[partition.nodes].all() else enough
 
 
 def large_enough(options: BatchOptions, partition: Partition, cluster: Cluster) -> Mask:
