@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.config.slurm.controller import Timing
 from slurm_sim_plugins.nodes import Allocation
@@ -52,9 +53,14 @@ class Pings:
 
     def _last_heard(self, heard: float, now: float) -> float:
         """When something was heard of a node last before a time, with its answers to pings."""
-        first = max(math.ceil((heard + self._interval - self._first) / self._interval - 1e-9), 0)
-        last = math.floor((now - self._first) / self._interval)
-        return heard if last < first else self._first + (last - (last - first) % 2) * self._interval
+        first, last = int(self._first_ping(np.array(heard))), math.floor((now - self._first) / self._interval)
+        return heard if last < first else self._first + (last - (last - first) % 2) * self._interval + ANSWERS
+
+    def _first_ping(self, heard: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The number of the first ping that nodes get if nothing is heard of them after some times."""
+        due = np.ceil((heard + self._interval - self._first) / self._interval + 1e-9)
+        first: NDArray[np.float64] = np.maximum(due, 0)
+        return first
 
     def next(self, now: float) -> float:
         """When nodes answer the controller's next ping."""
@@ -69,6 +75,5 @@ class Pings:
         """Whether any node answers a ping now."""
         heard = np.array(self._heard)
         silent = heard[heard <= now - self._interval - 1]
-        since = np.maximum(np.ceil((silent + self._interval - self._first) / self._interval + 1e-9), 0)
-        behind = np.round((now - self._first) / self._interval) - since
+        behind = np.round((now - self._first) / self._interval) - self._first_ping(silent)
         return bool((behind % 2 == 0).any())

@@ -768,7 +768,7 @@ class Windows(WindowPlan):
         if self._by_users and self._cluster.parts_users(job) and not blocks:
             return self._earliest_of_user(job, partition, begin, limit, future)
         bounds, chosen = self.slots.edges, self._chosen(job, partition)
-        allowed = self._cluster.up_in(partition) if blocks else self._usable(job, partition)
+        allowed = self._usable(job, partition, blocks)
         while begin < math.inf:
             begin = self._controls.reservations.first_start(job, partition, begin, limit)
             later = self._next_try(job, partition, begin, limit, bounds)
@@ -793,15 +793,19 @@ class Windows(WindowPlan):
         free = self._there(job, partition) & self._controls.not_reserved(job, begin, limit)
         return self._following(job, partition, begin, limit, self._more_left(free, begin, limit, bounds))
 
-    def _usable(self, job: Job, partition: Partition) -> Mask:
-        """Nodes on which a job may start, of those on which backfill tries it; not to be changed."""
-        usable, tried = self._cluster.usable(job, partition), job.wants[partition.name].tried_in_plans
+    def _usable(self, job: Job, partition: Partition, blocks: bool = False) -> Mask:
+        """Nodes on which a job may start, of those on which backfill tries it; not to be changed.
+
+        With ``blocks``, which a job has for itself, all that are up: these are looked at later.
+        """
+        usable = self._cluster.up_in(partition) if blocks else self._cluster.usable(job, partition)
+        tried = job.wants[partition.name].tried_in_plans
         return usable if tried is None else usable & tried
 
     def _there(self, job: Job, partition: Partition) -> Mask:
         """Nodes that slots may leave for a job, as Slurm goes on: features do not matter; not to be changed."""
         blocks = self._cluster.parts_blocks(job)
-        usable = self._cluster.up_in(partition) if blocks else self._usable(job, partition)
+        usable = self._usable(job, partition, blocks)
         if not job.options.exclude or not self._goes_on:
             return usable
         return usable & ~known_nodes(job.options.exclude, self._cluster)

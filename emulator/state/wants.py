@@ -770,12 +770,24 @@ def memory_of_nodes(options: BatchOptions, partition: Partition, cluster: Cluste
     """
     if options.memory_per_node is not None:
         return options.memory_per_node
-    first = cluster.partitions.get(options.partitions[0] if options.partitions else "", partition)
-    by_gpus = options.memory_per_gpu or (first.default_memory_per_gpu and (options.gres or options.gpus))
-    per_cpu = options.memory_per_cpu or (0 if by_gpus else first.default_memory_per_cpu) or 0
-    if per_cpu:
+    if per_cpu := _memory_of_cpu(options, partition, cluster):
         return per_cpu
-    return 0 if by_gpus or partition.gives_memory else first.default_memory_per_node or 0
+    first = _first_named(options, partition, cluster)
+    return 0 if _goes_by_gpus(options, first) or partition.gives_memory else first.default_memory_per_node or 0
+
+
+def _memory_of_cpu(options: BatchOptions, partition: Partition, cluster: Cluster) -> float:
+    """Memory on each CPU, as stated, else by default; 0 for none."""
+    first = _first_named(options, partition, cluster)
+    return options.memory_per_cpu or (0 if _goes_by_gpus(options, first) else first.default_memory_per_cpu) or 0
+
+
+def _first_named(options: BatchOptions, partition: Partition, cluster: Cluster) -> Partition:
+    return cluster.partitions.get(options.partitions[0] if options.partitions else "", partition)
+
+
+def _goes_by_gpus(options: BatchOptions, first: Partition) -> bool:
+    return bool(options.memory_per_gpu or (first.default_memory_per_gpu and (options.gres or options.gpus)))
 
 
 def _with_memory_of_tasks(asked: Asked) -> Mask | None:
@@ -786,7 +798,7 @@ def _with_memory_of_tasks(asked: Asked) -> Mask | None:
     options, partition, cluster = asked.options, asked.partition, asked.cluster
     if partition.gives_memory or options.memory_per_node is not None or options.fewest_cpus < 2:
         return None
-    least = memory_of_nodes(options, partition, cluster) * options.fewest_cpus
+    least = _memory_of_cpu(options, partition, cluster) * options.fewest_cpus
     enough = cluster.machine.memory + np.array([node.system_memory for node in cluster.conf.nodes]) >= least
     return None if enough[partition.nodes].all() else enough
 

@@ -45,3 +45,13 @@ def test_backfill_finds_a_job_that_may_start_as_nodes_answer(timeout: int, expec
     made = Controller(conf, [request], timing=Timing(uptime=24.5))
     made.run(600)
     assert made.cluster.jobs[1].runs[0].start == pytest.approx(expected, abs=2)
+
+
+def test_an_out_of_turn_ping_counts_from_there() -> None:
+    """A node that answered a ping before is asked at the second one from then on, others at the first."""
+    pings = Pings(2, 100, Timing(uptime=3.0))
+    pings.heard(Allocation((1,), (1,), (0,), {}), 150.0)
+    pings.out_of_turn(170.0)
+    assert pings.next(171.0) - pings.next(170.0) == pytest.approx(100)
+    assert [pings.answer_of(node, 171.0) for node in (0, 1)] == [pings.next(171.0)] * 2
+    assert pings.heard_at(1) == 150.0 and 100 <= pings.heard_at(0) <= 170

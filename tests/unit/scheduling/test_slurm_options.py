@@ -858,3 +858,21 @@ def test_what_a_suspended_job_leaves_is_no_cpu() -> None:
     assert cluster.free.memory.tolist() == [300, 1000]
     free = cluster.free_without([job])
     assert free.units.tolist() == [2, 2] and free.memory.tolist() == [1000, 1000]
+
+
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize(
+    ("memory", "words", "node"),
+    [("DefMemPerCPU=300", "-c4", "b"), ("DefMemPerNode=300", "-c4", "a"), ("", "-c4 --mem-per-cpu=300", "b")],
+)
+def test_backfill_asks_for_the_memory_of_all_cpus_of_a_task(
+    memory: str, words: str, node: str, compiled: bool | None
+) -> None:
+    """Where memory is not given out, for that of each CPU; the main loop asks for that of one (asked of daemons)."""
+    submissions = (1, 5, words + " -t1"), (200, 5, words + " -t1")
+    run = partial(
+        after, nodes="a CPUs=4 RealMemory=1000\nNodeName=b CPUs=4 RealMemory=2000", lines=memory, compiled=compiled
+    )
+    assert run(*submissions)[0].runs[0].allocation.nodes == (0,)
+    late = run(*submissions, options="batch_sched_delay=60,sched_interval=600,")
+    assert late[1].runs[0].allocation.nodes == ({"a": 0, "b": 1}[node],)
